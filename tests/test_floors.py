@@ -1,0 +1,56 @@
+"""The architecture as a test: a file imports only from lower floors, and a package has no cycles within."""
+
+import ast
+import graphlib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# The face, __init__, may import anything below it; nothing but __main__ imports the face.
+FLOORS = {"types": 1, "diagnostics": 1, "docstrings": 1, "errors": 2, "matching": 3, "policy": 4}
+FLOORS |= {"payload": 5, "annotations": 5, "schema": 5, "coercion": 6, "providers": 6, "audit": 6, "tool": 7, "dispatch": 8}
+FLOORS |= {"recovery": 9, "registry": 10, "testing": 11, "mcp": 11, "integrations": 11, "__init__": 12, "cli": 12, "__main__": 13}
+VAGUE = {"utils", "util", "core", "base", "helpers", "helper", "common", "misc"}
+# Dotted name of every module -> its file; a package goes by the name of its folder.
+FILES = {".".join(f.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): f for f in sorted(ROOT.glob("toolbox/**/*.py"))}
+
+
+def _room(module: str) -> str:
+    """The module or package right under toolbox that a module belongs to."""
+    return [*module.split("."), "__init__"][1]
+
+
+def _imports(module: str) -> set[str]:
+    """The modules of toolbox that a module imports anywhere: at the top, in functions, for typing."""
+    found = set()
+    for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} line {node.lineno}: write the import absolute"
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in FILES else str(node.module) for name in names}
+    return {name for name in found if name.split(".")[0] == "toolbox"}
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_imports_go_down(module: str) -> None:
+    """Whatever is imported lies on a strictly lower floor, or in the same package."""
+    for other in {module} | _imports(module):
+        assert other in FILES, f"{module} imports {other}, which does not exist"
+        assert _room(other) in FLOORS, f"toolbox/{_room(other)} has no floor: give it one in FLOORS, in {Path(__file__).name}"
+    mine = FLOORS[_room(module)]
+    upward = {o: FLOORS[_room(o)] for o in _imports(module) if _room(o) != _room(module) and FLOORS[_room(o)] >= mine}
+    assert not upward, f"{module} is on floor {mine} and imports from a floor that is not lower: {upward}"
+
+
+def test_no_cycles() -> None:
+    """No module imports itself by way of others, not even inside a package."""
+    graphlib.TopologicalSorter({module: _imports(module) for module in FILES}).prepare()
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_names_say_something(module: str) -> None:
+    """No module has a name under which anything could be put."""
+    assert not {part.strip("_") for part in module.split(".")} & VAGUE
