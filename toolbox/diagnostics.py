@@ -1,0 +1,458 @@
+"""What is put on record about a call: changes, failures, and the report that holds both.
+
+A *diagnostic* says what was changed, where, and how risky that was. A *failure* says which argument could not be used and what to send
+instead. All text about them is made here, in one place.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, IntEnum, StrEnum
+from typing import Any, Final
+
+__all__ = [
+    "INVALID",
+    "MASK",
+    "CoercionReport",
+    "Diagnostic",
+    "DiagnosticKind",
+    "Failure",
+    "FailureReason",
+    "Outcome",
+    "Path",
+    "Risk",
+    "describe",
+    "json_name",
+    "path_text",
+    "shorten",
+]
+
+MASK: Final = "***"
+TEXT_LIMIT: Final = 2_000
+FAILURES_SHOWN: Final = 20
+FAILURES_KEPT: Final = 1_000
+VALUE_SHOWN: Final = 80
+KEY_SHOWN: Final = 64
+_PLAIN_KEY: Final = re.compile(r"[^\W\d]\w*\Z")
+
+# A path is a linked pair (parent, key), so that the hot path builds one pair a level and flattens it only when something is reported.
+Path = tuple[Any, "str | int"] | None
+
+
+class Risk(IntEnum):
+    """How risky a change is.
+
+    INFO: one reading, nothing lost. WARNING: one sensible reading, worth knowing. RISKY: another reading exists, or something is lost.
+    """
+
+    INFO = 1
+    WARNING = 2
+    RISKY = 3
+
+
+class DiagnosticKind(StrEnum):
+    """What kind of change a diagnostic records; the values are public and stable."""
+
+    COERCED = "coerced"
+    """A value was converted to the declared type."""
+    MATCHED = "matched"
+    """A text was matched to one of the declared choices."""
+    UNKNOWN_CHOICE = "unknown_choice"
+    """An open enum kept a value that is none of its choices."""
+    DEFAULTED = "defaulted"
+    """A parameter that was not given (or was null) took its default."""
+    DROPPED = "dropped"
+    """Something that was sent and not declared was left out."""
+    PRESERVED = "preserved"
+    """Something that was sent and not declared was kept aside."""
+    RENAMED = "renamed"
+    """An argument came under another spelling or a declared alias of its name."""
+    UNWRAPPED = "unwrapped"
+    """A needless layer around the arguments was opened."""
+    BOUND = "bound"
+    """A value that came without a name was bound to the one parameter that it can be for."""
+    DECODED = "decoded"
+    """JSON text inside JSON text was decoded."""
+    EXTRACTED = "extracted"
+    """The arguments were found inside other text: a fence, a tag, prose, a call."""
+    REPAIRED = "repaired"
+    """Broken JSON was mended without touching any value."""
+    CLOSED = "closed"
+    """Closing brackets that were cut off after a complete value were added."""
+    TRUNCATED = "truncated"
+    """The text ends inside a value: what arrived may be shorter than what was meant."""
+    DUPLICATE_KEY = "duplicate_key"
+    """A key was given more than once; the last one counts."""
+    DUPLICATE_CALL = "duplicate_call"
+    """The same call was repeated word for word and counts once."""
+
+
+class FailureReason(StrEnum):
+    """Why an argument could not be used; the values are public and stable."""
+
+    WRONG_TYPE = "wrong_type"
+    INVALID = "invalid"
+    NOT_A_CHOICE = "not_a_choice"
+    AMBIGUOUS = "ambiguous"
+    CONSTRAINT = "constraint"
+    MISSING = "missing"
+    UNKNOWN = "unknown"
+    TOO_RISKY = "too_risky"
+    REJECTED = "rejected"
+    LIMIT = "limit"
+
+
+class _Sentinel(Enum):
+    INVALID = "invalid"
+    ABSENT = "absent"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+INVALID: Final = _Sentinel.INVALID
+"""What a coercer returns when the value could not be used (the failure is in the outcome)."""
+ABSENT: Final = _Sentinel.ABSENT
+"""Stands for "nothing came" where None would be a value."""
+
+
+def path_text(path: Path) -> str:
+    """A linked path as text.
+
+    >>> path_text(((None, "items"), 3))
+    '$.items[3]'
+    >>> path_text((None, "odd key"))
+    "$['odd key']"
+    """
+    keys: list[str | int] = []
+    while path is not None:
+        keys.append(path[1])
+        path = path[0]
+    return "$" + "".join(map(_key_text, reversed(keys)))
+
+
+def _key_text(key: object) -> str:
+    if isinstance(key, int):
+        return f"[{key}]"
+    text = str(key)
+    if len(text) > KEY_SHOWN:
+        text = text[: KEY_SHOWN - 3] + "..."
+    if _PLAIN_KEY.match(text):
+        return f".{text}"
+    # JSON escapes keep line breaks and control characters of a model's key out of logs and messages.
+    escaped = json.dumps(text)[1:-1].replace("'", "\\'").replace('\\"', '"')
+    return f"['{escaped}']"
+
+
+def shorten(value: object, limit: int = VALUE_SHOWN) -> str:
+    """A value as one line of text of about `limit` characters at most; never raises, never walks a large value whole.
+
+    >>> shorten("5 apples")
+    '"5 apples"'
+    >>> shorten([1, 2, {"a": None}])
+    '[1, 2, {"a": null}]'
+    """
+    try:
+        text = _brief(value, limit, 3)
+    except Exception:  # a value's own __repr__ or __str__ may do anything
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= limit + 8 else text[: limit - 3] + "..."
+
+
+def _brief(value: object, limit: int, depth: int) -> str:
+    if value is None or value is True or value is False:
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, str):
+        cut = value if len(value) <= limit else value[: max(limit - 3, 1)] + "..."
+        return json.dumps(cut, ensure_ascii=not cut.isprintable())
+    if isinstance(value, Enum):
+        return _brief(value.value, limit, depth)
+    if isinstance(value, int):
+        return str(value) if value.bit_length() < 4 * limit else f"an integer of about {value.bit_length() * 3 // 10} digits"
+    if isinstance(value, float):
+        return getattr(value, "text", "")[:limit] or repr(value)
+    if isinstance(value, Mapping):
+        if depth == 0:
+            return "{...}"
+        return "{" + _brief_items((f"{_brief(str(k), limit, 0)}: {_brief(v, limit, depth - 1)}" for k, v in value.items()), limit) + "}"
+    if isinstance(value, list | tuple | set | frozenset):
+        if depth == 0:
+            return "[...]"
+        return "[" + _brief_items((_brief(item, limit, depth - 1) for item in value), limit) + "]"
+    if isinstance(value, bytes | bytearray):
+        return f"{len(value)} bytes"
+    text = str(value)
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _brief_items(items: Iterable[str], limit: int) -> str:
+    parts: list[str] = []
+    used = 0
+    for item in items:
+        if used > limit:
+            parts.append("...")
+            break
+        parts.append(item)
+        used += len(item) + 2
+    return ", ".join(parts)
+
+
+def json_name(value: object) -> str:
+    """The name of a value's JSON type with its article, for error texts.
+
+    >>> json_name(True), json_name([]), json_name(2)
+    ('a boolean', 'an array', 'a number')
+    """
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list | tuple | set | frozenset):
+        return "an array"
+    return f"a {type(value).__name__}"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One change on record.
+
+    Attributes:
+        path: where, such as ``$.items[3].price``.
+        kind: what kind of change.
+        risk: how risky it was.
+        before: the value that came.
+        after: the value that was made of it.
+        conversion: the change in short, such as ``str->int``; empty where no type changed.
+        suggestion: what would make the change needless; may be empty.
+    """
+
+    path: str
+    kind: DiagnosticKind
+    risk: Risk
+    before: Any
+    after: Any
+    conversion: str = ""
+    suggestion: str = ""
+
+    def __str__(self) -> str:
+        return describe(self)
+
+
+def describe(diagnostic: Diagnostic) -> str:
+    """One diagnostic as a line of text.
+
+    >>> describe(Diagnostic("$.n", DiagnosticKind.COERCED, Risk.INFO, "2", 2, "str->int"))
+    '[info] $.n: coerced "2" to 2 (str->int)'
+    """
+    before, after = shorten(diagnostic.before), shorten(diagnostic.after)
+    kind = diagnostic.kind
+    if kind is DiagnosticKind.COERCED:
+        text = f"coerced {before} to {after} ({diagnostic.conversion})"
+    elif kind is DiagnosticKind.MATCHED:
+        text = f"matched {before} to {after} ({diagnostic.conversion})"
+    elif kind is DiagnosticKind.UNKNOWN_CHOICE:
+        text = f"kept {before}, which is none of the known choices"
+    elif kind is DiagnosticKind.DEFAULTED:
+        text = f"used the default {after}" if diagnostic.before is ABSENT else f"used the default {after} for {before}"
+    elif kind is DiagnosticKind.DROPPED:
+        text = f"left out {before}, which is not declared"
+    elif kind is DiagnosticKind.PRESERVED:
+        text = f"kept {before} aside, which is not declared"
+    elif kind is DiagnosticKind.RENAMED:
+        text = f"taken as the parameter {after}"
+    elif kind is DiagnosticKind.DUPLICATE_KEY:
+        text = f"given more than once: {after} counts, {before} does not"
+    else:
+        text = kind.value.replace("_", " ") + (f" ({diagnostic.conversion})" if diagnostic.conversion else "")
+    note = f"; {diagnostic.suggestion}" if diagnostic.suggestion else ""
+    return f"[{diagnostic.risk.name.lower()}] {diagnostic.path}: {text}{note}"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One argument that could not be used.
+
+    Attributes:
+        path: where, such as ``$.passengers``; of a missing parameter, the path it should have.
+        reason: stable code of the reason.
+        expected: what was expected, such as ``"an integer"``.
+        value: what came; `ABSENT` when nothing did.
+        detail: why it does not do; may be empty.
+        suggestion: what to send instead; may be empty.
+        would_be: the change that would have been made, had the policy allowed it.
+    """
+
+    path: str
+    reason: FailureReason
+    expected: str
+    value: Any = ABSENT
+    detail: str = ""
+    suggestion: str = ""
+    would_be: Diagnostic | None = None
+
+    def __str__(self) -> str:
+        if self.reason is FailureReason.MISSING:
+            text = f"{self.path}: missing; expected {self.expected}"
+        elif self.reason is FailureReason.UNKNOWN:
+            text = f"{self.path}: there is no such parameter"
+        else:
+            text = f"{self.path}: expected {self.expected}, got {shorten(self.value)}"
+        if self.detail:
+            text += f": {self.detail}"
+        if self.would_be is not None:
+            text += f" (refused: would have been read as {shorten(self.would_be.after)}, {self.would_be.risk.name.lower()})"
+        return f"{text}. {self.suggestion}." if self.suggestion else text + "."
+
+
+class Outcome:
+    """What the coercers of one call collect.
+
+    Attributes:
+        diagnostics: the changes so far, in order.
+        failures: the failures so far, at most 1,000.
+        trials: how many union members may still be tried, so that hostile nesting stays linear.
+    """
+
+    __slots__ = ("diagnostics", "failures", "residual", "trials")
+
+    def __init__(self, trials: int = 20_000) -> None:
+        self.diagnostics: list[Diagnostic] = []
+        self.failures: list[Failure] = []
+        self.residual: dict[str, Any] = {}
+        self.trials = trials
+
+    def fail(
+        self,
+        path: Path,
+        reason: FailureReason,
+        expected: str,
+        value: object,
+        detail: str = "",
+        suggestion: str = "",
+        would_be: Diagnostic | None = None,
+    ) -> Any:
+        """Put a failure on record and return `INVALID`."""
+        if len(self.failures) < FAILURES_KEPT:
+            self.failures.append(Failure(path_text(path), reason, expected, value, detail, suggestion, would_be))
+        return INVALID
+
+
+class CoercionReport:
+    """Everything about one call's arguments: before, after, and what happened on the way.
+
+    Attributes:
+        arguments: the payload as it came; never changed.
+        value: the coerced value at the root; for a tool, the same as `normalized_args`.
+        diagnostics: every change, in order.
+        failures: every argument that could not be used.
+        residual: undeclared arguments that were kept aside (policy ``unknown=PRESERVE``).
+        secret: names of top-level parameters whose values are masked in every text.
+    """
+
+    __slots__ = ("arguments", "diagnostics", "failures", "residual", "secret", "value")
+
+    def __init__(
+        self,
+        arguments: object,
+        value: Any,
+        diagnostics: list[Diagnostic],
+        failures: list[Failure],
+        residual: dict[str, Any] | None = None,
+        secret: frozenset[str] = frozenset(),
+    ) -> None:
+        self.arguments = arguments
+        self.value = value
+        self.diagnostics = diagnostics
+        self.failures = failures
+        self.residual: dict[str, Any] = {} if residual is None else residual
+        self.secret = secret
+
+    @property
+    def ok(self) -> bool:
+        """Whether every argument could be used."""
+        return not self.failures
+
+    @property
+    def normalized_args(self) -> dict[str, Any]:
+        """The arguments by parameter name, coerced; failed ones are left out."""
+        return self.value if type(self.value) is dict else {}
+
+    @property
+    def conversion_log(self) -> list[tuple[str, str]]:
+        """Path and change in short of every conversion, such as ``("$.limit", "str->int")``."""
+        return [(item.path, item.conversion) for item in self.diagnostics if item.kind in _CONVERSIONS]
+
+    @property
+    def failed_fields(self) -> list[str]:
+        """The paths of all failures, each once, in order."""
+        return list(dict.fromkeys(failure.path for failure in self.failures))
+
+    @property
+    def worst_risk(self) -> Risk | None:
+        """The highest risk on record, or None when nothing was changed."""
+        return max((item.risk for item in self.diagnostics), default=None)
+
+    def at_least(self, risk: Risk) -> list[Diagnostic]:
+        """The changes of at least this risk."""
+        return [item for item in self.diagnostics if item.risk >= risk]
+
+    def to_text(self, tool: str = "") -> str:
+        """The failures as one message for the model: at most 20 of them, under 2,000 characters."""
+        head = f"The call of {shorten(tool)[1:-1]} was refused; nothing was run." if tool else "The arguments were refused."
+        if not self.failures:
+            return f"The call of {shorten(tool)[1:-1]} is fine." if tool else "The arguments are fine."
+        lines = [head]
+        used = len(head)
+        for shown, failure in enumerate(self.failures):
+            line = f"- {failure}"
+            if shown == FAILURES_SHOWN or used + len(line) + 60 > TEXT_LIMIT:
+                lines.append(f"- and {len(self.failures) - shown} more")
+                break
+            lines.append(line)
+            used += len(line) + 1
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        state = "ok" if self.ok else f"{len(self.failures)} failures"
+        shown = {name: MASK if name in self.secret else item for name, item in self.normalized_args.items()}
+        return f"<CoercionReport {state}, {len(self.diagnostics)} changes, normalized_args={shorten(shown, 400)}>"
+
+
+_CONVERSIONS: Final = frozenset({DiagnosticKind.COERCED, DiagnosticKind.MATCHED, DiagnosticKind.DECODED})
+
+
+def masked(
+    diagnostics: Sequence[Diagnostic], failures: Sequence[Failure], secret: Iterable[str]
+) -> tuple[list[Diagnostic], list[Failure]]:
+    """Copies in which the values at or below the named top-level parameters are masked."""
+    prefixes = tuple("$" + _key_text(name) for name in secret)
+
+    def hidden(path: str) -> bool:
+        return any(path == prefix or (path.startswith(prefix) and path[len(prefix)] in ".[") for prefix in prefixes)
+
+    def masked_diagnostic(item: Diagnostic) -> Diagnostic:
+        return replace(item, before=MASK, after=MASK, suggestion="")
+
+    shown_diagnostics = [masked_diagnostic(item) if hidden(item.path) else item for item in diagnostics]
+    shown_failures = [
+        replace(
+            item,
+            value=item.value if item.value is ABSENT else MASK,
+            detail="",
+            suggestion="",
+            would_be=None,
+        )
+        if hidden(item.path)
+        else item
+        for item in failures
+    ]
+    return shown_diagnostics, shown_failures

@@ -1,0 +1,222 @@
+"""The exceptions that toolbox raises.
+
+Every class derives from `ToolboxError`. Fields come first and the text is derived from them, so that a program can branch on data
+and never has to parse prose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from toolbox.diagnostics import CoercionReport, shorten
+
+if TYPE_CHECKING:
+    from toolbox.diagnostics import Failure
+
+__all__ = [
+    "AmbiguousMatch",
+    "InvalidArguments",
+    "MissingContext",
+    "NoMatch",
+    "PayloadError",
+    "RegistrationError",
+    "ToolExecutionError",
+    "ToolTimeout",
+    "ToolboxError",
+    "UnknownTool",
+]
+
+CHOICES_SHOWN = 10
+
+
+class ToolboxError(Exception):
+    """Base class of every error that toolbox raises.
+
+    Attributes:
+        report: what happened to the arguments of the call, when it came that far.
+    """
+
+    report: CoercionReport | None = None
+
+
+class RegistrationError(ToolboxError):
+    """A function or schema cannot become a tool.
+
+    Attributes:
+        tool: name of the tool.
+        problems: every problem found, each with what to write instead.
+    """
+
+    def __init__(self, tool: str, problems: Sequence[str]) -> None:
+        self.tool = tool
+        self.problems = tuple(problems)
+        super().__init__(tool, self.problems)
+
+    def __str__(self) -> str:
+        if len(self.problems) == 1:
+            return f"cannot register {self.tool!r}: {self.problems[0]}"
+        listed = "".join(f"\n- {problem}" for problem in self.problems)
+        return f"cannot register {self.tool!r}, {len(self.problems)} problems:{listed}"
+
+
+class PayloadError(ToolboxError, ValueError):
+    """What arrived holds no usable arguments object.
+
+    Attributes:
+        reason: stable short code, such as ``"truncated"``, ``"ambiguous"``, ``"not_json"``, ``"not_an_object"``, ``"too_deep"``.
+        message: what is wrong and what to send instead, written for the model; never holds the payload itself.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        self.reason = reason
+        self.message = message
+        super().__init__(reason, message)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class UnknownTool(ToolboxError, LookupError):
+    """No tool has this name.
+
+    Attributes:
+        name: the name that was asked for.
+        nearest: known names that look like it, best first.
+        known: every registered name.
+    """
+
+    def __init__(self, name: str, nearest: Sequence[str] = (), known: Sequence[str] = ()) -> None:
+        self.name = name
+        self.nearest = tuple(nearest)
+        self.known = tuple(known)
+        super().__init__(name, self.nearest, self.known)
+
+    def __str__(self) -> str:
+        text = f"there is no tool named {shorten(self.name)}"
+        if self.nearest:
+            return f"{text}; did you mean {_listed(self.nearest)}?"
+        if self.known:
+            return f"{text}; the tools are {_listed(self.known)}"
+        return f"{text}; no tool is registered"
+
+
+class InvalidArguments(ToolboxError, ValueError):
+    """The arguments of a call do not fit, and were not invoked.
+
+    Attributes:
+        tool: name of the tool.
+        report: everything that is known about the call: failures, changes, arguments before and after.
+    """
+
+    def __init__(self, tool: str, report: CoercionReport) -> None:
+        self.tool = tool
+        self.report: CoercionReport = report
+        super().__init__(tool)
+
+    @property
+    def failures(self) -> list[Failure]:
+        """The failures of the report."""
+        return self.report.failures
+
+    def __str__(self) -> str:
+        return self.report.to_text(self.tool)
+
+
+class AmbiguousMatch(ToolboxError, ValueError):
+    """A value matches more than one choice equally well.
+
+    Attributes:
+        value: the value that came.
+        candidates: the choices that it matches.
+    """
+
+    def __init__(self, value: object, candidates: Sequence[object]) -> None:
+        self.value = value
+        self.candidates = tuple(candidates)
+        super().__init__(value, self.candidates)
+
+    def __str__(self) -> str:
+        return f"{shorten(self.value)} could mean {_listed(self.candidates)}; send one of them exactly"
+
+
+class NoMatch(ToolboxError, ValueError):
+    """A value matches none of the choices.
+
+    Attributes:
+        value: the value that came.
+        nearest: the choices that look most like it, best first; a suggestion only.
+        choices: all choices.
+    """
+
+    def __init__(self, value: object, nearest: Sequence[object] = (), choices: Sequence[object] = ()) -> None:
+        self.value = value
+        self.nearest = tuple(nearest)
+        self.choices = tuple(choices)
+        super().__init__(value, self.nearest, self.choices)
+
+    def __str__(self) -> str:
+        if len(self.choices) > CHOICES_SHOWN and self.nearest:
+            return f"{shorten(self.value)} is none of the {len(self.choices)} choices; the nearest are {_listed(self.nearest)}"
+        return f"{shorten(self.value)} is none of {_listed(self.choices)}"
+
+
+class ToolExecutionError(ToolboxError):
+    """The tool's own function raised; the cause is the exception that it raised.
+
+    Attributes:
+        tool: name of the tool.
+        message: text of the exception, bounded, with secret values masked.
+    """
+
+    def __init__(self, tool: str, message: str) -> None:
+        self.tool = tool
+        self.message = message
+        super().__init__(tool, message)
+
+    def __str__(self) -> str:
+        return f"the tool {self.tool} failed: {self.message}"
+
+
+class ToolTimeout(ToolboxError, TimeoutError):
+    """The tool did not finish within its time limit.
+
+    Attributes:
+        tool: name of the tool.
+        timeout_s: the limit in seconds.
+    """
+
+    def __init__(self, tool: str, timeout_s: float) -> None:
+        self.tool = tool
+        self.timeout_s = timeout_s
+        super().__init__(tool, timeout_s)
+
+    def __str__(self) -> str:
+        return f"the tool {self.tool} did not finish within {self.timeout_s:g} s; it may still be running, so its effect is unknown"
+
+
+class MissingContext(ToolboxError, LookupError):
+    """An `Injected` parameter has no value in the caller's context: a fault of the application, not of the model.
+
+    Attributes:
+        tool: name of the tool.
+        parameter: name of the injected parameter.
+    """
+
+    def __init__(self, tool: str, parameter: str, wanted: str) -> None:
+        self.tool = tool
+        self.parameter = parameter
+        self.wanted = wanted
+        super().__init__(tool, parameter, wanted)
+
+    def __str__(self) -> str:
+        return (
+            f"the tool {self.tool} needs {self.parameter!r} from the context: "
+            f"pass context={{{self.wanted}: value}} or context={{{self.parameter!r}: value}}"
+        )
+
+
+def _listed(items: Sequence[object]) -> str:
+    shown = ", ".join(shorten(item) for item in items[:CHOICES_SHOWN])
+    rest = len(items) - CHOICES_SHOWN
+    return f"{shown} and {rest} more" if rest > 0 else shown
