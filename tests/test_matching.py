@@ -1,0 +1,549 @@
+"""Matching of texts to choices and names: a table of cases, then laws."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolbox.diagnostics import Risk
+from toolbox.errors import AmbiguousMatch, NoMatch
+from toolbox.matching import ChoiceIndex, Match, MatchLevel, NameIndex, closest, fuzzy_match_enum, normalise, tokens
+
+EXACT, CASE, SEPARATOR, PREFIX, TOKEN, SUBSTRING, TYPO = MatchLevel
+INFO, WARNING, RISKY = Risk.INFO, Risk.WARNING, Risk.RISKY
+
+SORT = ["asc", "desc"]
+SPELT = ["ascending", "descending"]
+REGION = ["us-east-1", "us-west-2", "eu-central-1"]
+PRIORITY = ["low", "medium", "high"]
+STATUS = ["active", "inactive", "pending"]
+SWITCH = ["on", "off", "none"]
+ACCESS = ["allow", "disallow", "deny"]
+LOG = ["debug", "info", "warning", "error", "critical"]
+DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+STOCK = ["in_stock", "out_of_stock"]
+MONEY = ["USD", "AUD", "EUR", "CAD"]
+LANDS = ["United States", "United Kingdom", "South Korea", "North Korea"]
+MODELS = ["gpt-4", "gpt-4-turbo", "gpt-3.5"]
+VENDORS = ["anthropic", "openai"]
+ROLES = ["user", "admin", "super_admin"]
+
+MATCHES = [
+    (SORT, "asc", "asc", EXACT, None),
+    (SORT, "DESC", "desc", CASE, INFO),
+    (SORT, " Asc ", "asc", CASE, INFO),
+    (SORT, "asc.", "asc", CASE, INFO),
+    (SORT, "asc,", "asc", CASE, INFO),
+    (SORT, '"asc"', "asc", CASE, INFO),
+    (SORT, '"asc".', "asc", CASE, INFO),
+    (SORT, "`DESC`", "desc", CASE, INFO),
+    (SORT, "**desc**", "desc", CASE, INFO),
+    (SORT, "\u201cdesc\u201d", "desc", CASE, INFO),
+    (SORT, "desc\n", "desc", CASE, INFO),
+    (SORT, "\ufeffdesc", "desc", CASE, INFO),
+    (SORT, "ASCENDING", "asc", PREFIX, WARNING),
+    (SORT, "ascending", "asc", PREFIX, WARNING),
+    (SORT, "ascend", "asc", PREFIX, WARNING),
+    (SORT, "ascending order", "asc", PREFIX, WARNING),
+    (SORT, "sort asc", "asc", TOKEN, WARNING),
+    (SORT, "sort=asc", "asc", TOKEN, WARNING),
+    (SORT, "order: desc", "desc", TOKEN, WARNING),
+    (SORT, "sort descending", "desc", TOKEN, WARNING),
+    (SORT, "sortOrder: descending", "desc", TOKEN, WARNING),
+    (SORT, "desc order", "desc", PREFIX, INFO),
+    (SORT, "d", "desc", PREFIX, RISKY),
+    (SPELT, "asc", "ascending", PREFIX, WARNING),
+    (SPELT, "sort desc", "descending", TOKEN, WARNING),
+    (REGION, "us-east", "us-east-1", PREFIX, INFO),
+    (REGION, "east us", "us-east-1", TOKEN, WARNING),
+    (REGION, "US East 1", "us-east-1", SEPARATOR, INFO),
+    (REGION, "useast1", "us-east-1", SEPARATOR, INFO),
+    (REGION, "UsEast1", "us-east-1", SEPARATOR, INFO),
+    (REGION, "us.east.1", "us-east-1", SEPARATOR, INFO),
+    (REGION, "US_EAST_1.", "us-east-1", SEPARATOR, INFO),
+    (REGION, "region us-west-2", "us-west-2", TOKEN, WARNING),
+    (REGION, "eu", "eu-central-1", PREFIX, INFO),
+    (REGION, "us-east-1a", "us-east-1", PREFIX, WARNING),
+    (PRIORITY, "LOW", "low", CASE, INFO),
+    (PRIORITY, "Med", "medium", PREFIX, WARNING),
+    (PRIORITY, "high priority", "high", PREFIX, INFO),
+    (PRIORITY, "priority high", "high", TOKEN, WARNING),
+    (PRIORITY, "(high)", "high", PREFIX, INFO),
+    (PRIORITY, "high (urgent)", "high", PREFIX, INFO),
+    (PRIORITY, "as high as possible", "high", TOKEN, WARNING),
+    (PRIORITY, "m", "medium", PREFIX, RISKY),
+    (STATUS, "Active!", "active", CASE, INFO),
+    (STATUS, "in-active", "inactive", SEPARATOR, INFO),
+    (STATUS, "is active", "active", TOKEN, WARNING),
+    (STATUS, "Inactive account", "inactive", PREFIX, INFO),
+    (SWITCH, "ON", "on", CASE, INFO),
+    (SWITCH, "turn on", "on", TOKEN, WARNING),
+    (SWITCH, "turn off", "off", TOKEN, WARNING),
+    (SWITCH, "no", "none", PREFIX, RISKY),
+    (ACCESS, "allowed", "allow", PREFIX, WARNING),
+    (ACCESS, "disallowed", "disallow", PREFIX, WARNING),
+    (ACCESS, "allow everyone", "allow", PREFIX, INFO),
+    (["include", "exclude"], "exclude archived", "exclude", PREFIX, INFO),
+    (["include", "exclude"], "included", "include", PREFIX, WARNING),
+    (["public", "private"], "pub", "public", PREFIX, WARNING),
+    (["enabled", "disabled"], "disable", "disabled", PREFIX, WARNING),
+    (LOG, "WARN", "warning", PREFIX, WARNING),
+    (LOG, "errors", "error", PREFIX, WARNING),
+    (LOG, "DEBUG level", "debug", PREFIX, INFO),
+    (LOG, "level: info", "info", TOKEN, WARNING),
+    (LOG, "eror", "error", TYPO, RISKY),
+    (LOG, "crtiical", "critical", TYPO, RISKY),
+    (DAYS, "Thurs", "thursday", PREFIX, WARNING),
+    (DAYS, "next Monday", "monday", TOKEN, WARNING),
+    (DAYS, "mo", "monday", PREFIX, RISKY),
+    (DAYS, "Sunday's", "sunday", PREFIX, WARNING),
+    (STOCK, "InStock", "in_stock", SEPARATOR, INFO),
+    (STOCK, "out of stock", "out_of_stock", SEPARATOR, INFO),
+    (STOCK, "currently in stock", "in_stock", TOKEN, WARNING),
+    (MONEY, "eur (\u20ac)", "EUR", PREFIX, INFO),
+    (MONEY, "UDS", "USD", TYPO, RISKY),
+    (LANDS, "The United States", "United States", TOKEN, WARNING),
+    (LANDS, "united states of america", "United States", PREFIX, INFO),
+    (LANDS, "Korea South", "South Korea", TOKEN, WARNING),
+    (LANDS, "South Korean", "South Korea", PREFIX, WARNING),
+    (MODELS, "gpt4", "gpt-4", SEPARATOR, INFO),
+    (MODELS, "GPT-4 Turbo", "gpt-4-turbo", SEPARATOR, INFO),
+    (MODELS, "gpt-4-turbo-preview", "gpt-4-turbo", PREFIX, INFO),
+    (MODELS, "turbo", "gpt-4-turbo", TOKEN, WARNING),
+    (VENDORS, "open ai", "openai", SEPARATOR, INFO),
+    (VENDORS, "OpenAI GPT", "openai", PREFIX, INFO),
+    (VENDORS, "thropic", "anthropic", SUBSTRING, RISKY),
+    (ROLES, "superadmin", "super_admin", SEPARATOR, INFO),
+    (ROLES, "super admin account", "super_admin", PREFIX, INFO),
+    (ROLES, "the super admin", "super_admin", TOKEN, WARNING),
+    (["ascending"], "ascnding", "ascending", TYPO, RISKY),
+    (["female", "male"], "females", "female", PREFIX, WARNING),
+    (["annual"], "annually", "annual", PREFIX, WARNING),
+    (["caf\u00e9"], "cafe\u0301", "caf\u00e9", CASE, INFO),
+    (["cafe\u0301"], "CAF\u00c9", "cafe\u0301", CASE, INFO),
+    (["stra\u00dfe"], "STRASSE", "stra\u00dfe", CASE, INFO),
+    (["\u9ad8", "\u4f4e"], "\u9ad8\u4f18\u5148\u7ea7", "\u9ad8", PREFIX, RISKY),
+    (["1", "2", "10"], "page 2", "2", TOKEN, WARNING),
+    (["1", "2", "10"], "10 items", "10", PREFIX, INFO),
+    (["1", "2", "10"], "2nd", "2", PREFIX, RISKY),
+    (["v1.4", "v1.3"], "V1_4", "v1.4", SEPARATOR, INFO),
+    (["A", "A-", "A+"], "a-", "A-", CASE, INFO),
+    (["", "x"], "", "", EXACT, None),
+    (["High", "high", "HIGH"], "high", "high", EXACT, None),
+    (["user_id", "userId"], "userId", "userId", EXACT, None),
+    (["high", "very high"], "very high priority", "very high", PREFIX, INFO),
+    (["non-smoking", "smoking"], "non smoking room", "non-smoking", PREFIX, INFO),
+]
+
+REFUSALS = [
+    (SORT, "rising"),
+    (SORT, "reverse asc"),
+    (SORT, "desc -> asc"),
+    (REGION, "us-east-10"),
+    (REGION, "us-east-3"),
+    (REGION, "1a"),
+    (PRIORITY, "not high"),
+    (PRIORITY, "Not High"),
+    (PRIORITY, "high, not low"),
+    (PRIORITY, "anything but high"),
+    (PRIORITY, "all but high"),
+    (PRIORITY, "other than high"),
+    (PRIORITY, "rather than high"),
+    (PRIORITY, "instead of high"),
+    (PRIORITY, "opposite of high"),
+    (PRIORITY, "isn't high"),
+    (PRIORITY, "isn\u2019t high"),
+    (PRIORITY, "isnt high"),
+    (PRIORITY, "don't set high"),
+    (PRIORITY, "without high"),
+    (PRIORITY, "except high"),
+    (PRIORITY, "excluding high"),
+    (PRIORITY, "never high"),
+    (PRIORITY, "non high"),
+    (PRIORITY, "!high"),
+    (PRIORITY, ""),
+    (PRIORITY, "   "),
+    (PRIORITY, "..."),
+    (["", "x"], " "),
+    (["active"], "inactive"),
+    (["active"], "in active"),
+    (["active"], "un-active"),
+    (["active"], "isn't active"),
+    (["active"], "deactivated"),
+    (["paid"], "unpaid"),
+    (["paid"], "prepaid"),
+    (["paid"], "pre-paid"),
+    (["used"], "unused"),
+    (["annual"], "semiannual"),
+    (["annual"], "semi-annual"),
+    (["annual"], "bi annual"),
+    (["safe"], "unsafe"),
+    (["safe"], "un safe"),
+    (["stop"], "non-stop"),
+    (["stop"], "nonstop"),
+    (["non-smoking"], "smoking"),
+    (["non-smoking"], "smoking room"),
+    (["no_smoking"], "smoking"),
+    (["sugar"], "sugar-free"),
+    (["sugar"], "sugarfree"),
+    (["sugar-free"], "sugar"),
+    (["care"], "careless"),
+    (["careless"], "care"),
+    (["can"], "cannot"),
+    (["with"], "without"),
+    (["log"], "logout"),
+    (["time"], "time out"),
+    (["increase"], "decrease"),
+    (["include"], "exclude"),
+    (["internal"], "external"),
+    (["import"], "export"),
+    (["ascending"], "descending"),
+    (["enabled"], "not enabled"),
+    (["enabled"], "enabled=false"),
+    (["allow"], "disallow"),
+    (["allow"], "not allowed"),
+    (["legal"], "illegal"),
+    (["used_items"], "unused_items"),
+    (STOCK, "stock"),
+    (["v1.3"], "v1.4"),
+    (["v1.4"], "v14"),
+    (["v14"], "v1.4"),
+    (["10"], "100"),
+    (["100"], "10"),
+    (["model 35"], "model 3"),
+    (["model 3"], "model 35"),
+    (["model 3 5"], "model 3"),
+    (["gpt-4"], "gpt-4.1"),
+    (["gpt-4.1"], "gpt-4"),
+    (["item1"], "item2"),
+    (["1"], "-1"),
+    (["1"], "1.5"),
+    (["15"], "1.5"),
+    (["1"], "01"),
+    (["A", "B"], "B-"),
+    (["A", "B"], "B+"),
+    (["C", "Java"], "C++"),
+    (["C", "Java"], "C#"),
+    (["utc-5"], "utc+5"),
+    (["created"], "-created"),
+    (["<", ">"], "<="),
+    (["us", "uk"], "un"),
+    (PRIORITY, "x" * 300),
+    (["high"], "high " * 60),
+]
+
+AMBIGUOUS = [
+    (["center", "central"], "cen", ["center", "central"]),
+    (["asc", "all"], "a", ["asc", "all"]),
+    (SORT, "asc or desc", SORT),
+    (SORT, "sort asc or desc", SORT),
+    (SPELT, "ascending or desc", SPELT),
+    (REGION, "us", ["us-east-1", "us-west-2"]),
+    (PRIORITY, "medium-high", ["medium", "high"]),
+    (SWITCH, "on/off", ["on", "off"]),
+    (ACCESS, "allow or deny", ["allow", "deny"]),
+    (MODELS, "gpt", MODELS),
+    (LANDS, "united", ["United States", "United Kingdom"]),
+    (LANDS, "korea", ["South Korea", "North Korea"]),
+    (DAYS, "t", ["tuesday", "thursday"]),
+    (DAYS, "monday to friday", ["monday", "friday"]),
+    (MONEY, "USD or EUR", ["USD", "EUR"]),
+    (ROLES, "user or admin", ["user", "admin"]),
+    (["High", "high"], "HIGH", ["High", "high"]),
+    (["user_id", "userId"], "user id", ["user_id", "userId"]),
+    (["cat", "car"], "caz", ["cat", "car"]),
+]
+
+
+@pytest.mark.parametrize(("choices", "value", "choice", "level", "risk"), MATCHES)
+def test_find_gives_the_choice_with_level_and_risk(
+    choices: list[str], value: str, choice: str, level: MatchLevel, risk: Risk | None
+) -> None:
+    """A value matches one choice, at the first level that has it, with that level's risk."""
+    assert ChoiceIndex(choices).find(value, TYPO) == Match(choices.index(choice), choice, level, risk)
+
+
+@pytest.mark.parametrize(("choices", "value"), REFUSALS)
+def test_find_refuses_what_would_be_a_guess(choices: list[str], value: str) -> None:
+    """What may mean something else, or the opposite, matches at no level that is not asked for, and is never better than risky."""
+    with pytest.raises((NoMatch, AmbiguousMatch)):
+        fuzzy_match_enum(value, choices)
+    with pytest.raises((NoMatch, AmbiguousMatch)):
+        fuzzy_match_enum(value, choices, level=TYPO)
+    with pytest.raises((NoMatch, AmbiguousMatch)):
+        fuzzy_match_enum(value, choices, level=TYPO, max_risk=RISKY)
+
+
+@pytest.mark.parametrize(("choices", "value", "candidates"), AMBIGUOUS)
+def test_find_names_the_candidates_of_an_ambiguous_value(choices: list[str], value: str, candidates: list[str]) -> None:
+    """A level with more than one match raises with the candidates in the order of the choices."""
+    with pytest.raises(AmbiguousMatch) as caught:
+        ChoiceIndex(choices).find(value, TYPO)
+    assert list(caught.value.candidates) == candidates
+    assert caught.value.value == value
+
+
+@pytest.mark.parametrize(("short", "long"), [("male", "female"), ("thropic", "anthropic"), ("gregate", "aggregate")])
+def test_letters_before_the_shorter_side_are_never_better_than_risky(short: str, long: str) -> None:
+    """Letters before the shorter side inside a token make a match risky, and only where SUBSTRING is asked for."""
+    for value, choice in ((short, long), (long, short)):
+        assert ChoiceIndex([choice]).find(value) is None
+        assert ChoiceIndex([choice]).find(value, SUBSTRING) == (0, choice, SUBSTRING, RISKY)
+        with pytest.raises(NoMatch) as caught:
+            fuzzy_match_enum(value, [choice], level=TYPO)
+        assert caught.value.nearest[0] == choice
+
+
+@pytest.mark.parametrize(
+    ("value", "position"),
+    [
+        (1, 0),
+        (True, 1),
+        ("1", 2),
+        (None, 3),
+        (1.0, 4),
+        ([1], 5),
+        ([True], 6),
+        ({"a": 1}, 7),
+        (" 1 ", 2),
+        (False, None),
+        ([2], None),
+        (2, None),
+    ],
+)
+def test_choices_are_told_apart_by_type_and_value(value: object, position: int | None) -> None:
+    """Choices of mixed types keep their identity, inside containers too."""
+    choices: list[object] = [1, True, "1", None, 1.0, [1], [True], {"a": 1}]
+    match = ChoiceIndex(choices).find(value)
+    assert (match and match.position) == position
+    assert match is None or match.choice is choices[match.position]
+
+
+@pytest.mark.parametrize(
+    ("value", "choice", "level"),
+    [("urgent", "high", CASE), ("URGENT!", "high", CASE), ("High", "high", CASE), ("very-soon", "high", SEPARATOR), ("one", 1, CASE)],
+)
+def test_aliases_match_after_the_exact_choices(value: str, choice: object, level: MatchLevel) -> None:
+    """A declared alias stands for its choice, at the risk of a case match."""
+    match = ChoiceIndex(["low", "high", 1], {"urgent": "high", "very soon": "high", "one": 1}).find(value)
+    assert match is not None
+    assert (match.choice, match.level, match.risk) == (choice, level, INFO)
+
+
+def test_an_exact_choice_beats_an_alias() -> None:
+    """A choice is itself even when the same text is an alias of another."""
+    assert fuzzy_match_enum("a", ["a", "b"], aliases={"a": "b"}) == "a"
+
+
+def test_an_alias_of_no_choice_is_refused() -> None:
+    """An alias for something that is not a choice is a fault of the declaration."""
+    with pytest.raises(ValueError, match="none of the choices"):
+        ChoiceIndex(["a"], {"x": "b"})
+
+
+@pytest.mark.parametrize("level", list(MatchLevel))
+def test_no_level_above_the_one_asked_for_runs(level: MatchLevel) -> None:
+    """Each row of the table matches when its level is allowed, and not when only lower ones are."""
+    for choices, value, _, needed, _ in MATCHES:
+        match = ChoiceIndex(choices).find(value, level)
+        assert (match is not None) == (level >= needed), (choices, value)
+
+
+@pytest.mark.parametrize(
+    ("choices", "value", "nearest"),
+    [
+        (PRIORITY, "not high", ["high"]),
+        (LOG, "eror", ["error"]),
+        (["v1.3", "v1.5"], "v1.4", []),
+        (["alpha", "beta"], "zzz", []),
+        (STATUS, "not active", ["active"]),
+        ([1, 2], "1", [1]),
+        (["1", "2"], 1, ["1"]),
+        ([True, False], "True", [True]),
+        (PRIORITY, "", []),
+        (PRIORITY, [1], []),
+        (["non-smoking", "x"], "smoking", ["non-smoking"]),
+    ],
+)
+def test_no_match_suggests_the_nearest(choices: list[object], value: object, nearest: list[object]) -> None:
+    """A refusal names the choices that look like the value and nothing else."""
+    with pytest.raises(NoMatch) as caught:
+        fuzzy_match_enum(value, choices)
+    assert list(caught.value.nearest) == nearest
+    assert list(caught.value.choices) == choices
+
+
+def test_a_match_above_the_highest_risk_is_suggested_first() -> None:
+    """A match that is too risky is refused and named first among the nearest."""
+    with pytest.raises(NoMatch) as caught:
+        fuzzy_match_enum("d", SORT)
+    assert caught.value.nearest[0] == "desc"
+    assert fuzzy_match_enum("d", SORT, max_risk=RISKY) == "desc"
+    with pytest.raises(NoMatch):
+        fuzzy_match_enum("descending", SORT, max_risk=INFO)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("max_results", "maxresults"),
+        ("maxResults", "maxresults"),
+        ("Max Results", "maxresults"),
+        ("a/b.c", "abc"),
+        ("v1.4", "v1 4"),
+        ("v1_4", "v1 4"),
+        ("-1", "-1"),
+        ("1-2", "1 2"),
+        ("A-", "a-"),
+        ("--all", "all"),
+        ("_id", "id"),
+        ("CAFE\u0301", "caf\u00e9"),
+    ],
+)
+def test_normalise_drops_separators_and_keeps_numbers_apart(text: str, key: str) -> None:
+    """The key of a text has no case and no separators, but two numbers stay two and a sign stays a sign."""
+    assert normalise(text) == key
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("maxResults", ("max", "results")),
+        ("HTTPServer", ("http", "server")),
+        ("userIDs", ("user", "ids")),
+        ("us-east-1a", ("us", "east", "1", "a")),
+        ("isn't", ("is", "not")),
+        ("driver's", ("drivers",)),
+        ("C++", ("c", "+", "+")),
+        ("\u00c9tatCivil", ("\u00e9tat", "civil")),
+        ("", ()),
+        ("...", ()),
+    ],
+)
+def test_tokens_are_words_numbers_and_signs(text: str, expected: tuple[str, ...]) -> None:
+    """A text is cut at separators, camel-case borders, and between letters and digits."""
+    assert tokens(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("max_result", ["max_results", "query"], ["max_results"]),
+        ("maxResults", ["query", "max_results"], ["max_results"]),
+        ("usrname", ["username", "password"], ["username"]),
+        ("weather_get", ["get_weather", "get_time"], ["get_weather"]),
+        ("get_weather_now", ["get_weather", "set_alarm"], ["get_weather"]),
+        ("foo", ["bar", "baz"], []),
+        ("get_stock", ["get_weather", "get_time_zone"], []),
+        ("item10", ["item1", "item2"], []),
+        ("", ["a"], []),
+        ("a", [], []),
+    ],
+)
+def test_closest_names_only_what_is_near(text: str, names: list[str], expected: list[str]) -> None:
+    """Did-you-mean names what looks like the text and nothing unrelated."""
+    assert closest(text, names) == expected
+
+
+def test_closest_and_nearest_are_bounded_and_count_what_is_asked_for() -> None:
+    """Many near names give at most as many suggestions as asked for."""
+    names = [f"item_{letter}{other}" for letter in "abcdefghijklmnopqrstuvwxyz" for other in "abcdefghijklmnopqrstuvwxyz"]
+    assert len(closest("item", names, 5)) == 5
+    assert len(ChoiceIndex(names).nearest("item", 5)) == 5
+    assert closest("item", names, 0) == ChoiceIndex(names).nearest("item", 0) == []
+    with pytest.raises(AmbiguousMatch):
+        ChoiceIndex(names).find("item")
+    assert ChoiceIndex(names).find("xitemx", TYPO) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("max_results", "max_results"),
+        ("maxResults", "max_results"),
+        ("MAX-RESULTS", "max_results"),
+        ("max", None),
+        ("user-id", None),
+        ("userId", "userId"),
+    ],
+)
+def test_a_name_is_resolved_up_to_separator_only(text: str, expected: str | None) -> None:
+    """An exact name wins, then the unique one that differs by separators; there is no guess above that."""
+    names = NameIndex(["max_results", "userId", "user_id"])
+    assert names.resolve(text) == expected
+    assert expected is None or expected in names.candidates(text)
+
+
+WORDS = st.sampled_from(
+    ["high", "low", "not", "non", "in", "active", "us", "east", "1", "10", "2", "ascending", "asc", "desc", "free", "-", "+"]
+)
+TEXTS = st.one_of(st.lists(WORDS, min_size=1, max_size=4).map(" ".join), st.lists(WORDS, max_size=3).map("".join), st.text(max_size=12))
+CHOICES = st.lists(TEXTS, min_size=1, max_size=6, unique=True)
+LEVELS = st.sampled_from(list(MatchLevel))
+
+
+def outcome(choices: Sequence[str], value: str, level: MatchLevel) -> object:
+    """What comes out, so that two runs can be compared."""
+    try:
+        match = ChoiceIndex(choices).find(value, level)
+    except AmbiguousMatch as error:
+        return frozenset(error.candidates)
+    return match and (match.choice, match.level, match.risk)
+
+
+@given(CHOICES, LEVELS)
+def test_every_choice_matches_itself(choices: list[str], level: MatchLevel) -> None:
+    """An exact value wins whatever the other choices are, so that matching is idempotent."""
+    for position, choice in enumerate(choices):
+        assert ChoiceIndex(choices).find(choice, level) == (position, choice, EXACT, None)
+
+
+@given(CHOICES, TEXTS, LEVELS, st.randoms(use_true_random=False))
+def test_the_order_of_the_choices_changes_nothing(choices: list[str], value: str, level: MatchLevel, random: object) -> None:
+    """Permuted choices give the same match or the same candidates."""
+    shuffled = list(choices)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert outcome(choices, value, level) == outcome(shuffled, value, level)
+
+
+@given(CHOICES, TEXTS, LEVELS, st.sampled_from(list(Risk)))
+def test_the_result_is_a_choice_or_one_of_two_errors(choices: list[str], value: str, level: MatchLevel, risk: Risk) -> None:
+    """Nothing comes out but a choice, AmbiguousMatch or NoMatch; what came out comes out again."""
+    with contextlib.suppress(AmbiguousMatch, NoMatch):
+        result = fuzzy_match_enum(value, choices, level=level, max_risk=risk)
+        assert result in choices
+        assert fuzzy_match_enum(result, choices, level=level, max_risk=risk) == result
+
+
+@given(
+    st.sampled_from(["high", "active", "paid", "asc", "us-east-1", "fast mode"]),
+    st.sampled_from(
+        ["not {}", "non-{}", "anything but {}", "isn't {}", "{}, not", "never {}", "everything except {}", "without {}", "un {}"]
+    ),
+    st.sampled_from(["{}", "{} please", "set {}", "the {} one"]),
+    LEVELS,
+)
+def test_a_negated_choice_never_matches(choice: str, negation: str, around: str, level: MatchLevel) -> None:
+    """Neither a negated value matches the choice, nor the plain value a negated choice."""
+    negated = around.format(negation.format(choice))
+    assert outcome([choice, "zebra"], negated, level) is None
+    assert outcome([negation.format(choice), "zebra"], choice, level) is None
+
+
+@given(st.text(alphabet="abc-", min_size=1, max_size=6), st.integers(0, 999), st.integers(0, 999), LEVELS)
+def test_texts_that_differ_in_digits_only_never_match(text: str, one: int, other: int, level: MatchLevel) -> None:
+    """Another number is another thing."""
+    value, choice = f"{text}{one}", f"{text}{other}"
+    if one != other:
+        assert outcome([choice], value, level) is None
+        assert closest(value, [choice]) == ChoiceIndex([choice]).nearest(value) == []
+
+
+@given(TEXTS)
+def test_normalise_is_idempotent(text: str) -> None:
+    """The key of a key is the key."""
+    assert normalise(normalise(text)) == normalise(text)
