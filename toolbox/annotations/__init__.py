@@ -1,0 +1,17 @@
+"""Python signatures and annotations -> the representation."""
+
+from toolbox.annotations.callables import CallableShape, Injection, read_annotation, read_callable
+from toolbox.json_values import json_value
+from toolbox.annotations.markers import Converter, Injected, OpenEnum, Param
+
+__all__ = [
+    "CallableShape",
+    "Converter",
+    "Injected",
+    "Injection",
+    "OpenEnum",
+    "Param",
+    "json_value",
+    "read_annotation",
+    "read_callable",
+]
