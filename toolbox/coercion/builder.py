@@ -1,0 +1,146 @@
+"""The frame that all families of coercers are built in.
+
+A coercer is a closure ``(value, path, out) -> coerced value or INVALID``. It is built once for a node and a policy: what the policy
+says is decided at build, so that the hot path holds no flags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from toolbox.coercion.expected import expectation
+from toolbox.coercion.judge import BEST_EFFORT, WARNING, Judge
+from toolbox.diagnostics import INVALID, FailureReason, Outcome, Path
+from toolbox.policy import Policy
+from toolbox.types import CONSTRAINTS, Ref, Type
+
+__all__ = ["Builder", "Coercer", "Factory", "check_constraints", "constructed", "single_item"]
+
+Coercer = Callable[[Any, Path, Outcome], Any]
+Factory = Callable[[Any, "Builder"], Coercer]
+
+
+class Builder:
+    """Builds the coercers of one document under one policy.
+
+    Args:
+        definitions: the nodes that references name.
+        policy: what the coercers may do.
+        factories: how each class of node is built.
+    """
+
+    def __init__(self, definitions: Mapping[str, Type], policy: Policy, factories: Mapping[type[Type], Factory]) -> None:
+        self.definitions = definitions
+        self.policy = policy
+        self.judge = Judge(policy)
+        self.factories = factories
+        self._built: dict[str, Coercer] = {}
+        self._tightened: dict[Policy, Builder] = {}
+
+    def build(self, node: Type) -> Coercer:
+        """The coercer of a node, its constructor included."""
+        coerce = self.factories[type(node)](node, self)
+        return coerce if node.construct is None else constructed(coerce, node, self)
+
+    def under(self, policy: Policy | None) -> Builder:
+        """The builder of the same document under a policy that tightens this one."""
+        if policy is None:
+            return self
+        tightened = self.policy.tightened(policy)
+        if tightened == self.policy:
+            return self
+        if tightened not in self._tightened:
+            self._tightened[tightened] = Builder(self.definitions, tightened, self.factories)
+        return self._tightened[tightened]
+
+    def expected(self, node: Type) -> str:
+        """What the node expects, in words."""
+        return expectation(node, self.definitions)
+
+    def resolve(self, node: Type) -> Type:
+        """The node that a reference stands for, or the node itself."""
+        seen = 0
+        while isinstance(node, Ref) and seen < 100:
+            node, seen = self.definitions[node.name], seen + 1
+        return node
+
+    def reference(self, name: str) -> Coercer:
+        """The coercer of a definition; built when it is first used, since definitions refer to each other."""
+        built = self._built
+
+        def coerce_reference(value: Any, path: Path, out: Outcome) -> Any:
+            coerce = built.get(name)
+            if coerce is None:
+                coerce = built[name] = self.build(self.definitions[name])
+            return coerce(value, path, out)
+
+        return coerce_reference
+
+
+def constructed(coerce: Coercer, node: Type, builder: Builder) -> Coercer:
+    """The coercer, with the node's constructor behind it."""
+    construct, instance = node.construct, node.instance
+    assert construct is not None
+    expected = builder.expected(node)
+
+    def coerce_and_construct(value: Any, path: Path, out: Outcome) -> Any:
+        if instance is not None and isinstance(value, instance):
+            return value
+        made = coerce(value, path, out)
+        if made is INVALID:
+            return INVALID
+        try:
+            return construct(made)
+        except (Exception, SystemExit, GeneratorExit) as error:
+            return _rejected(error, expected, value, path, out)
+
+    return coerce_and_construct
+
+
+def _rejected(error: BaseException, expected: str, value: Any, path: Path, out: Outcome) -> Any:
+    errors = getattr(error, "errors", None)
+    if callable(errors) and hasattr(error, "error_count"):  # pydantic's ValidationError: one failure each, without its documentation URLs
+        for item in errors(include_url=False, include_context=False):
+            place = path
+            for key in item.get("loc", ()):
+                place = (place, key)
+            out.fail(place, FailureReason.REJECTED, expected, item.get("input", value), str(item.get("msg", "")))
+        return INVALID
+    try:
+        words = str(error)
+    except Exception:  # an exception of the author's may have a text that raises
+        words = ""
+    if isinstance(error, KeyError):
+        words = ""
+    return out.fail(path, FailureReason.REJECTED, expected, value, words[:200] or type(error).__name__)
+
+
+def check_constraints(node: Type, builder: Builder) -> Callable[[Any, Any, Path, Outcome], bool] | None:
+    """A function ``(measured, came, path, out) -> whether every limit of the node holds``, or None when the node has no limits."""
+    checks = [
+        (constraint.holds, getattr(node, constraint.attribute), constraint.expected.format(getattr(node, constraint.attribute)))
+        for constraint in CONSTRAINTS.get(type(node), ())
+        if getattr(node, constraint.attribute) not in (None, False)
+    ]
+    if not checks:
+        return None
+    expected = builder.expected(node)
+
+    def holds_all(measured: Any, came: Any, path: Path, out: Outcome) -> bool:
+        for holds, limit, words in checks:
+            if not holds(measured, limit):
+                out.fail(path, FailureReason.CONSTRAINT, expected, came, f"it is not {words}" if words[0] == "a" else words)
+                return False
+        return True
+
+    return holds_all
+
+
+def single_item(coerce: Coercer, value: Any, expected: str, path: Path, out: Outcome, judge: Judge) -> Any:
+    """The one item of a list that came for a scalar, coerced; a failure when it is no such list."""
+    item = value[0]
+    made = coerce(item, (path, 0), out)
+    if made is INVALID:
+        return INVALID
+    return judge.change(out, path, expected, value, made, BEST_EFFORT, WARNING, suggestion="Send the value itself, without an array")

@@ -1,0 +1,213 @@
+"""Arrays: lists, sets, tuples of any or of fixed length."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from toolbox.coercion.builder import Builder, Coercer, check_constraints
+from toolbox.coercion.embedded import read_embedded
+from toolbox.coercion.formats import NOT_FREE_TEXT
+from toolbox.coercion.judge import BEST_EFFORT, EXACT, RISKY, STRING, WARNING
+from toolbox.coercion.objects import shared_duplicates
+from toolbox.diagnostics import INVALID, DiagnosticKind, FailureReason, Outcome, Path, json_name
+from toolbox.errors import PayloadError
+from toolbox.types import (
+    AnyType,
+    ArrayType,
+    BooleanType,
+    EnumType,
+    NumberType,
+    ObjectType,
+    StringType,
+    Type,
+    UnionType,
+)
+
+__all__ = ["array"]
+
+
+def array(node: ArrayType, builder: Builder) -> Coercer:
+    """Coercer of arrays."""
+    holds = check_constraints(node, builder)
+    items = builder.build(node.items)
+    fixed = tuple(map(builder.build, node.prefix))
+    other = _OtherReadings(node, builder)
+    unique = _unique(node, builder) if node.unique_items else None
+
+    def coerce_items(value: Any, path: Path, out: Outcome) -> Any:
+        made = []
+        complete = True
+        for place, item in enumerate(value):
+            coerced = (fixed[place] if place < len(fixed) else items)(item, (path, place), out)
+            if coerced is INVALID:
+                complete = False
+            else:
+                made.append(coerced)
+        if not complete:
+            return INVALID
+        if unique is not None:
+            made = unique(made, value, path, out)
+            if made is INVALID:
+                return INVALID
+        return made if holds is None or holds(made, value, path, out) else INVALID
+
+    def coerce_array(value: Any, path: Path, out: Outcome) -> Any:
+        if type(value) is list:
+            return coerce_items(value, path, out)
+        if isinstance(value, list | tuple | set | frozenset):
+            return coerce_items(list(value), path, out)
+        return other.coerce(value, path, out)
+
+    other.coerce_items = coerce_items
+    other.item = fixed[0] if len(fixed) == 1 else items
+    other.holds = holds
+    return coerce_array
+
+
+def _unique(node: ArrayType, builder: Builder) -> Any:
+    """Drops what came twice: a set holds it once."""
+    judge = builder.judge
+    expected = builder.expected(node)
+
+    def drop_repeats(made: list[Any], value: Any, path: Path, out: Outcome) -> Any:
+        kept: dict[Any, Any] = {}
+        for item in made:
+            kept.setdefault(identity(item), item)
+        if len(kept) == len(made):
+            return made
+        return judge.change(
+            out,
+            path,
+            expected,
+            value,
+            list(kept.values()),
+            EXACT,
+            WARNING,
+            kind=DiagnosticKind.DROPPED,
+            conversion="repeated items",
+            suggestion="Send each item once",
+        )
+
+    return drop_repeats
+
+
+def identity(value: Any) -> Any:
+    """A key by which values are equal when JSON Schema says so: 1 and 1.0 are, 1 and true are not."""
+    if isinstance(value, bool):
+        return ("boolean", value)
+    if isinstance(value, list | tuple):
+        return ("array", tuple(map(identity, value)))
+    if isinstance(value, dict):
+        return ("object", frozenset((key, identity(item)) for key, item in value.items()))
+    try:
+        hash(value)
+    except TypeError:
+        return ("object", id(value))
+    return ("value", value)
+
+
+class _OtherReadings:
+    """What an array makes of a value that is none."""
+
+    coerce_items: Coercer
+    item: Coercer
+    holds: Any
+
+    def __init__(self, node: ArrayType, builder: Builder) -> None:
+        self.judge = builder.judge
+        self.expected = builder.expected(node)
+        self.limits = builder.policy.limits
+        self.item_kinds = _kinds(node.prefix[0] if len(node.prefix) == 1 else node.items, builder)
+        self.wraps = len(node.prefix) <= 1
+        self.construct = node.construct.__name__ if isinstance(node.construct, type) else "list"
+
+    def coerce(self, value: Any, path: Path, out: Outcome) -> Any:
+        if isinstance(value, str):
+            return self.from_text(value, path, out)
+        if value is None or not self.wraps or (isinstance(value, Mapping) and not self.item_kinds & {"object", "any"}):
+            detail = "" if value is None else f"{json_name(value)} is not an array"
+            return out.fail(path, FailureReason.WRONG_TYPE, self.expected, value, detail, "Send an array")
+        return self.wrapped(value, path, out)
+
+    def wrapped(self, value: Any, path: Path, out: Outcome) -> Any:
+        item = self.item(value, path, out)
+        if item is INVALID or (self.holds is not None and not self.holds([item], value, path, out)):
+            return INVALID
+        return self.judge.change(
+            out, path, self.expected, value, [item], BEST_EFFORT, WARNING, conversion=f"{_name(value)}->{self.construct}", suggestion="Send an array"
+        )
+
+    def from_text(self, value: str, path: Path, out: Outcome) -> Any:
+        try:
+            found = read_embedded(value, self.limits)
+        except PayloadError as error:
+            return out.fail(path, FailureReason.LIMIT, self.expected, value, error.message)
+        if found is not None and isinstance(found.value, list):
+            return self.from_embedded(found, value, path, out)
+        text = value.strip()
+        if found is not None and self.item_kinds & {"object"}:
+            return self.wrapped(value, path, out)
+        if not text or (text[0] == "[" and found is None) or not self.wraps:
+            detail = "it is empty" if not text else "it is text, and no whole JSON array"
+            return out.fail(path, FailureReason.INVALID, self.expected, value, detail, "Send an array")
+        if "," in text or ";" in text or "\n" in text:
+            return self.from_listed(value, path, out)
+        return self.wrapped(value, path, out)
+
+    def from_embedded(self, found: Any, value: str, path: Path, out: Outcome) -> Any:
+        made = self.coerce_items(found.value, path, out)
+        if made is INVALID:
+            return INVALID
+        shared_duplicates(found.duplicates, path, out, self.judge)
+        return self.judge.change(
+            out, path, self.expected, value, made, STRING, found.risk, conversion=f"str->{self.construct}", suggestion="Send an array, not text"
+        )
+
+    def from_listed(self, value: str, path: Path, out: Outcome) -> Any:
+        """Text with separators: numbers are split; other text may be one item or several, and only the model knows."""
+        parts = [part.strip() for part in value.split(",")]
+        trial = Outcome()
+        made = self.coerce_items(parts, path, trial)
+        if made is INVALID:
+            reasons = [failure.detail or str(failure) for failure in trial.failures[:1]]
+            detail = f"read as a list with commas, {reasons[0]}" if self.item_kinds <= {"number"} else "it holds separators, so it is not one item"
+            return out.fail(path, FailureReason.INVALID, self.expected, value, detail, "Send an array")
+        surely = not self.item_kinds & {"text", "any", "other"}
+        return self.judge.change(
+            out,
+            path,
+            self.expected,
+            value,
+            made,
+            BEST_EFFORT,
+            WARNING if surely else RISKY,
+            conversion=f"str->{self.construct}",
+            detail="" if surely else "a text with a comma may be one item or several",
+            suggestion="Send an array",
+        )
+
+
+def _name(value: Any) -> str:
+    return "str" if isinstance(value, str) else type(value).__name__
+
+
+def _kinds(node: Type, builder: Builder, depth: int = 0) -> frozenset[str]:
+    """Which JSON types the node plainly takes."""
+    node = builder.resolve(node)
+    if isinstance(node, UnionType) and depth < 8:
+        return frozenset().union(*(_kinds(item, builder, depth + 1) for item in node.members))
+    if isinstance(node, EnumType):
+        return frozenset({"choice"})
+    if isinstance(node, StringType):
+        return frozenset({"formatted" if node.format in NOT_FREE_TEXT else "text"})
+    for kind, name in (
+        (NumberType, "number"),
+        (ObjectType, "object"),
+        (ArrayType, "array"),
+        (BooleanType, "boolean"),
+        (AnyType, "any"),
+    ):
+        if isinstance(node, kind):
+            return frozenset({name})
+    return frozenset({"other"})

@@ -1,0 +1,400 @@
+"""Objects: the fields of a class or of a tool's parameters by name, and the other properties behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from toolbox.coercion.builder import Builder, Coercer, check_constraints
+from toolbox.coercion.embedded import read_embedded, rebased
+from toolbox.coercion.judge import BEST_EFFORT, INFO, RISKY, STRING, WARNING, Judge
+from toolbox.diagnostics import (
+    ABSENT,
+    INVALID,
+    Diagnostic,
+    DiagnosticKind,
+    FailureReason,
+    Outcome,
+    Path,
+    json_name,
+    path_text,
+    shorten,
+)
+from toolbox.errors import PayloadError
+from toolbox.matching import NameIndex, closest
+from toolbox.policy import Missing, Unknown
+from toolbox.types import Field, NeverType, ObjectType, Type, UnionType, nullable
+
+__all__ = ["Names", "object_type", "shared_duplicates"]
+
+UNKNOWN_NAMED = 5
+
+
+class _Plan(NamedTuple):
+    """One field, ready to be coerced."""
+
+    name: str
+    target: str
+    coerce: Coercer
+    field: Field
+    expected: str
+    nullable: bool
+
+
+class Names:
+    """Which field a key of the payload means."""
+
+    __slots__ = ("_aliases", "_index", "declared")
+
+    def __init__(self, fields: Iterable[Field]) -> None:
+        listed = tuple(fields)
+        self.declared = {field.name: field for field in listed}
+        self._aliases = {alias: field.name for field in listed for alias in field.aliases if alias not in self.declared}
+        self._index = NameIndex(self.declared)
+
+    def resolve(self, key: str) -> str | None:
+        """The declared name that a key stands for, or None: exactly, by a declared alias, or by another way to separate its words."""
+        if key in self.declared:
+            return key
+        return self._aliases.get(key) or self._index.resolve(key)
+
+    def near(self, key: str, names: Iterable[str]) -> list[str]:
+        """Which of the names look like a key; only for suggestions."""
+        return closest(key, list(names), 3)
+
+
+def shared_duplicates(duplicates: Iterable[Diagnostic], path: Path, out: Outcome, judge: Judge) -> None:
+    """Put keys given twice on record; where their values differ and the policy does not allow it, that is a failure."""
+    for found in duplicates:
+        place = rebased(path, found)
+        diagnostic = Diagnostic(place, found.kind, found.risk, found.before, found.after, found.conversion, found.suggestion)
+        if found.risk > judge.max_risk:
+            # The path is text already, so the failure is made here and not by its linked form.
+            out.fail(path, FailureReason.AMBIGUOUS, "each key once", found.before, f"{place} was given more than once", "", diagnostic)
+        else:
+            out.diagnostics.append(diagnostic)
+
+
+def object_type(node: ObjectType, builder: Builder) -> Coercer:
+    """Coercer of objects."""
+    return _open_map(node, builder) if not node.fields and node.additional is not None else _Fields(node, builder).coerce
+
+
+def _from_other(node: ObjectType, builder: Builder, coerce_items: Callable[[Mapping[str, Any], Path, Outcome], Any]) -> Coercer:
+    """What an object makes of a value that is none: text of an object is parsed, anything else refused."""
+    judge = builder.judge
+    expected = builder.expected(node)
+    limits = builder.policy.limits
+    name = node.instance.__name__ if isinstance(node.instance, type) else "dict"
+
+    def convert(value: Any, path: Path, out: Outcome) -> Any:
+        if isinstance(value, Mapping):
+            return coerce_items(value, path, out)
+        if isinstance(value, str):
+            try:
+                found = read_embedded(value, limits)
+            except PayloadError as error:
+                return out.fail(path, FailureReason.LIMIT, expected, value, error.message)
+            if found is not None and isinstance(found.value, dict):
+                made = coerce_items(found.value, path, out)
+                if made is INVALID:
+                    return INVALID
+                shared_duplicates(found.duplicates, path, out, judge)
+                return judge.change(
+                    out, path, expected, value, made, STRING, found.risk, conversion=f"str->{name}", suggestion="Send an object, not text"
+                )
+        return out.fail(path, FailureReason.WRONG_TYPE, expected, value, f"{json_name(value)} is not an object", "Send an object")
+
+    return convert
+
+
+def _open_map(node: ObjectType, builder: Builder) -> Coercer:
+    """``dict[K, V]``: every property is coerced alike."""
+    assert node.additional is not None
+    values = builder.build(node.additional)
+    keys = None if node.keys is None else builder.build(node.keys)
+    holds = check_constraints(node, builder)
+    expected = builder.expected(node)
+
+    def coerce_items(value: Mapping[Any, Any], path: Path, out: Outcome) -> Any:
+        made: dict[Any, Any] = {}
+        complete = True
+        for key, item in value.items():
+            place = (path, key)
+            kept = _key(key, keys, place, out)
+            coerced = values(item, place, out)
+            if kept is INVALID or coerced is INVALID:
+                complete = False
+            elif kept in made:
+                complete = False
+                out.fail(place, FailureReason.AMBIGUOUS, expected, key, "two keys say the same", "Send each key once")
+            else:
+                made[kept] = coerced
+        if not complete:
+            return INVALID
+        return made if holds is None or holds(made, value, path, out) else INVALID
+
+    convert = _from_other(node, builder, coerce_items)
+
+    def coerce_map(value: Any, path: Path, out: Outcome) -> Any:
+        return coerce_items(value, path, out) if type(value) is dict else convert(value, path, out)
+
+    return coerce_map
+
+
+def _key(key: Any, keys: Coercer | None, path: Path, out: Outcome) -> Any:
+    if keys is None:
+        return key if isinstance(key, str) else out.fail(path, FailureReason.WRONG_TYPE, "a key that is text", key)
+    if not isinstance(key, str):
+        return keys(key, path, out)
+    # The text form is the only one that a key has in JSON, so converting it is no liberty and is not recorded.
+    trial = Outcome()
+    made = keys(key, path, trial)
+    if made is INVALID:
+        out.failures.extend(trial.failures)
+        return INVALID
+    out.diagnostics.extend(found for found in trial.diagnostics if found.kind is not DiagnosticKind.COERCED or found.risk is not INFO)
+    return made
+
+
+class _Fields:
+    """An object with declared fields."""
+
+    def __init__(self, node: ObjectType, builder: Builder) -> None:
+        self.node = node
+        self.judge = builder.judge
+        self.policy = builder.policy
+        self.expected = builder.expected(node)
+        self.names = Names(node.fields)
+        self.holds = check_constraints(node, builder)
+        self.extra = None if node.additional is None or isinstance(node.additional, NeverType) else builder.build(node.additional)
+        self.open = self.extra is not None or node.additional is None
+        self.plans = tuple(self._plan(field, builder) for field in node.fields)
+        self.by_name = {plan.name: plan for plan in self.plans}
+        # What the loop for a clean call needs, and nothing else.
+        self.quick = tuple((plan.name, plan.target, plan.coerce) for plan in self.plans)
+        self.convert = _from_other(node, builder, self.coerce_fields)
+
+    def _plan(self, field: Field, builder: Builder) -> _Plan:
+        inner = builder.under(field.policy)
+        accepts_null = _nullable(field.type, builder)
+        coerce = inner.build(field.type)
+        if field.fallback is not None and not accepts_null:
+            coerce = _null_as_default(coerce, field, inner)
+        target = field.name if field.target is None else field.target
+        return _Plan(field.name, target, coerce, field, inner.expected(field.type), accepts_null)
+
+    def coerce(self, value: Any, path: Path, out: Outcome) -> Any:
+        if type(value) is dict:
+            return self.coerce_fields(value, path, out)
+        return self.convert(value, path, out)
+
+    def coerce_fields(self, value: Mapping[str, Any], path: Path, out: Outcome) -> Any:
+        if len(value) == len(self.quick) and self.holds is None:
+            made: dict[str, Any] = {}
+            complete = True
+            for name, target, coerce in self.quick:
+                item = value.get(name, ABSENT)
+                if item is ABSENT:
+                    break
+                coerced = coerce(item, (path, name), out)
+                if coerced is INVALID:
+                    complete = False
+                else:
+                    made[target] = coerced
+            else:
+                made.pop("", None)
+                return made if complete else (INVALID if path is not None else made)
+            if made or not complete:
+                return self.by_rules(value, path, out, made, complete)
+        return self.by_rules(value, path, out, {}, True)
+
+    def by_rules(self, value: Mapping[str, Any], path: Path, out: Outcome, done: dict[str, Any], complete: bool) -> Any:
+        """Every rule for names: aliases, spellings, defaults, what is missing, what is unknown.
+
+        `done` holds what the quick loop had coerced when it met a missing field; those fields, failed ones too, are not done again.
+        """
+        given, unknown = self.assign(value, path, out)
+        made: dict[str, Any] = {}
+        missing: list[_Plan] = []
+        started = bool(done) or not complete
+        for plan in self.plans:
+            if started and plan.name in value:
+                if plan.target in done:
+                    made[plan.target] = done[plan.target]
+                continue
+            started = False
+            key = given.get(plan.name, ABSENT)
+            if key is ABSENT:
+                complete = self.absent(plan, path, out, made, missing) and complete
+                continue
+            coerced = plan.coerce(value[key], (path, key), out)
+            if coerced is INVALID:
+                complete = False
+            else:
+                made[plan.target] = coerced
+        made.pop("", None)
+        if missing:
+            complete = False
+            self.report_missing(missing, unknown, path, out)
+        complete = self.extras(value, unknown, given, made, path, out) and complete
+        if not complete:
+            return INVALID if path is not None else made
+        return made if self.holds is None or self.holds(made, value, path, out) else INVALID
+
+    # -- names -------------------------------------------------------------------------------------------------------------------
+
+    def assign(self, value: Mapping[str, Any], path: Path, out: Outcome) -> tuple[dict[str, str], list[str]]:
+        """Which key is for which field, and the keys that are for none."""
+        given: dict[str, str] = {}
+        others: dict[str, list[str]] = {}
+        unknown: list[str] = []
+        for key in value:
+            if key in self.by_name:
+                given[key] = key
+                continue
+            name = self.names.resolve(key) if isinstance(key, str) else None
+            if name is None:
+                unknown.append(key)
+            else:
+                others.setdefault(name, []).append(key)
+        for name, keys in others.items():
+            # Under its own name already, or under two other spellings: then none of them can be told to be meant.
+            if name in given or len(keys) > 1:
+                unknown.extend(keys)
+                continue
+            renamed = self.judge.change(
+                out,
+                (path, keys[0]),
+                f"the key {name}",
+                keys[0],
+                name,
+                STRING if self.policy.coercion >= STRING else self.policy.coercion,
+                INFO,
+                kind=DiagnosticKind.RENAMED,
+                conversion="name",
+                suggestion=f"Send it as {name}",
+            )
+            if renamed is not INVALID:
+                given[name] = keys[0]
+        return given, unknown
+
+    def absent(self, plan: _Plan, path: Path, out: Outcome, made: dict[str, Any], missing: list[_Plan]) -> bool:
+        """What a field becomes that was not given; False when it cannot do without."""
+        field = plan.field
+        if field.fallback is not None and not field.required:
+            after = field.fallback()
+            made[plan.target] = after
+            out.diagnostics.append(
+                Diagnostic(path_text((path, plan.name)), DiagnosticKind.DEFAULTED, INFO, ABSENT, after, "default")
+            )
+            return True
+        if not field.required:
+            return True
+        if plan.nullable and self.policy.missing is Missing.DEFAULT:
+            made[plan.target] = None
+            out.diagnostics.append(
+                Diagnostic(path_text((path, plan.name)), DiagnosticKind.DEFAULTED, WARNING, ABSENT, None, "null", f"Send {plan.name}")
+            )
+            return True
+        missing.append(plan)
+        return False
+
+    def report_missing(self, missing: list[_Plan], unknown: list[str], path: Path, out: Outcome) -> None:
+        """What is missing is named together with what came and is unknown: the one is often meant for the other."""
+        for plan in missing:
+            near = [key for key in unknown[:100] if isinstance(key, str) and self.names.near(key, [plan.name])]
+            if near:
+                suggestion = f"Did you mean {plan.name} by {shorten(near[0])}? Send it as {plan.name}"
+            elif unknown:
+                named = ", ".join(shorten(key) for key in unknown[:UNKNOWN_NAMED])
+                suggestion = f"Send {plan.name}; {named} came instead, which is no parameter"
+            else:
+                suggestion = f"Send {plan.name}"
+            out.fail((path, plan.name), FailureReason.MISSING, plan.expected, ABSENT, "", suggestion)
+
+    # -- undeclared properties ---------------------------------------------------------------------------------------------------
+
+    def extras(
+        self, value: Mapping[str, Any], unknown: list[str], given: Mapping[str, str], made: dict[str, Any], path: Path, out: Outcome
+    ) -> bool:
+        complete = True
+        for key in unknown:
+            item = value[key]
+            if not isinstance(key, str):
+                complete = False
+                out.fail((path, str(key)), FailureReason.WRONG_TYPE, "a key that is text", key)
+            elif self.names.resolve(key) is None and self.open:
+                coerced = item if self.extra is None else self.extra(item, (path, key), out)
+                if coerced is INVALID:
+                    complete = False
+                else:
+                    made[key] = coerced
+            else:
+                complete = self.undeclared(key, item, given, path, out) and complete
+        return complete
+
+    def undeclared(self, key: str, item: Any, given: Mapping[str, str], path: Path, out: Outcome) -> bool:
+        """An argument that is not declared: refused, kept aside, or left out."""
+        place = (path, key)
+        free = [name for name in self.by_name if name not in given]
+        near = self.names.near(key, free) if free else []
+        hint = f"Did you mean {near[0]}?" if near else ""
+        if not hint and key not in self.by_name and self.names.resolve(key) is not None:
+            hint = f"{self.names.resolve(key)} was given too"
+        if self.policy.unknown is Unknown.FORBID:
+            declared = ", ".join(list(self.by_name)[:8]) or "none"
+            out.fail(place, FailureReason.UNKNOWN, "no such parameter", item, "", hint.rstrip("?") or f"The parameters are {declared}")
+            return False
+        if self.policy.unknown is Unknown.PRESERVE:
+            out.residual[path_text(place)[2:] if path is not None else key] = item
+            out.diagnostics.append(Diagnostic(path_text(place), DiagnosticKind.PRESERVED, INFO, item, item, "unknown", hint))
+            return True
+        # Leaving out what was plainly meant for a parameter would run another call than the one that was meant.
+        made = self.judge.change(
+            out,
+            place,
+            "a declared parameter",
+            item,
+            None,
+            self.policy.coercion,
+            RISKY if near else WARNING,
+            kind=DiagnosticKind.DROPPED,
+            conversion="unknown",
+            detail="there is no such parameter, and it may be meant for another" if near else "",
+            suggestion=hint.rstrip("?") if near else hint,
+        )
+        return made is not INVALID
+
+
+def _nullable(node: Type, builder: Builder) -> bool:
+    node = builder.resolve(node)
+    if isinstance(node, UnionType):
+        return any(_nullable(item, builder) for item in node.members)
+    return nullable(node)
+
+
+def _null_as_default(coerce: Coercer, field: Field, builder: Builder) -> Coercer:
+    """The coercer of a field that takes no null and has a default: null says "not given"."""
+    judge = builder.judge
+    expected = builder.expected(field.type)
+    fallback = field.fallback
+    assert fallback is not None
+
+    def coerce_or_default(value: Any, path: Path, out: Outcome) -> Any:
+        if value is None:
+            return judge.change(
+                out,
+                path,
+                expected,
+                None,
+                fallback(),
+                BEST_EFFORT,
+                WARNING,
+                kind=DiagnosticKind.DEFAULTED,
+                conversion="default",
+                suggestion="Leave it out to use the default",
+            )
+        return coerce(value, path, out)
+
+    return coerce_or_default

@@ -1,0 +1,239 @@
+"""Unions: the member that takes the value as it is, else the one that takes the fewest liberties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from toolbox.coercion.builder import Builder, Coercer
+from toolbox.coercion.judge import BEST_EFFORT, INFO, RISKY, STRING, WARNING
+from toolbox.coercion.scalars import NULL_WORDS
+from toolbox.diagnostics import ABSENT, INVALID, FailureReason, Outcome, Path, Risk, path_text, shorten
+from toolbox.types import AnyType, ArrayType, EnumType, IntegerType, NullType, ObjectType, Opaque, StringType, Type, UnionType
+
+__all__ = ["union"]
+
+_UNKNOWN_WORDS: Final = frozenset({"n/a", "na", "unknown", "-"})
+_WEIGHT: Final = {Risk.INFO: 1, Risk.WARNING: 100, Risk.RISKY: 10_000}
+
+
+class _Member(NamedTuple):
+    node: Type
+    coerce: Coercer
+    kind: str
+    tag: frozenset[Any] | None
+
+
+def union(node: UnionType, builder: Builder) -> Coercer:
+    """Coercer of unions; a union with null is its other members, plus the ways to write null."""
+    others = tuple(item for item in node.members if not isinstance(builder.resolve(item), NullType))
+    if len(others) == len(node.members):
+        return _Members(node, others, builder).coerce
+    if not others:
+        return builder.build(NullType())
+    inner = builder.build(others[0]) if len(others) == 1 else _Members(node, others, builder).coerce
+    return _optional(node, others, inner, builder)
+
+
+def _optional(node: UnionType, others: Sequence[Type], inner: Coercer, builder: Builder) -> Coercer:
+    judge = builder.judge
+    expected = builder.expected(node)
+    kinds = [builder.resolve(item) for item in others]
+    takes_text = any(_takes_text(item) for item in kinds)
+    takes_numbers = any(type(item).__name__ in ("IntegerType", "NumberType") for item in kinds)
+    exact = {value for item in kinds if isinstance(item, EnumType) for value in item.values if isinstance(value, str)}
+
+    def coerce_optional(value: Any, path: Path, out: Outcome) -> Any:
+        if value is None:
+            return None
+        if type(value) is str and len(value) <= 16:
+            word = value.strip().lower()
+            if word in _LOOKED_AT and value not in exact:
+                return from_word(value, word, path, out)
+        return inner(value, path, out)
+
+    def from_word(value: str, word: str, path: Path, out: Outcome) -> Any:
+        if takes_text:
+            if value in ("null", "None"):
+                return judge.change(
+                    out, path, expected, value, None, BEST_EFFORT, WARNING, conversion="str->None", suggestion="Send null, without quotes"
+                )
+            return inner(value, path, out)
+        if word in NULL_WORDS or not word:
+            risk = WARNING if not word else INFO
+            return judge.change(
+                out, path, expected, value, None, STRING, risk, conversion="str->None", suggestion="Send null, or leave it out"
+            )
+        if not takes_numbers:
+            return inner(value, path, out)
+        trial = Outcome(out.trials)
+        made = inner(value, path, trial)
+        if made is not INVALID:
+            out.diagnostics.extend(trial.diagnostics)
+            return made
+        return judge.change(
+            out,
+            path,
+            expected,
+            value,
+            None,
+            BEST_EFFORT,
+            RISKY,
+            conversion="str->None",
+            detail="it may mean that there is no value",
+            suggestion="Send null when there is no value",
+        )
+
+    return coerce_optional
+
+
+_LOOKED_AT: Final = NULL_WORDS | _UNKNOWN_WORDS | {""}
+
+
+def _takes_text(node: Type) -> bool:
+    """Whether a node takes any text as it is, so that no word can be told to mean null."""
+    if isinstance(node, EnumType):
+        return node.open
+    return isinstance(node, AnyType | Opaque) or (isinstance(node, StringType) and node.construct is None and node.format is None and not node.encoding)
+
+
+class _Members:
+    """A union of members that are not null."""
+
+    def __init__(self, node: UnionType, members: Sequence[Type], builder: Builder) -> None:
+        self.judge = builder.judge
+        self.expected = builder.expected(node)
+        self.one_of = node.one_of
+        self.discriminator = node.discriminator or _inferred_tag(members, builder)
+        self.members = tuple(
+            _Member(item, builder.build(item), _kind(builder.resolve(item), builder), _tags(item, self.discriminator, builder)) for item in members
+        )
+
+    def coerce(self, value: Any, path: Path, out: Outcome) -> Any:
+        members = self.candidates(value)
+        if len(members) == 1:
+            return members[0].coerce(value, path, out)
+        clean: list[tuple[_Member, Any]] = []
+        mended: list[tuple[int, _Member, Any, Outcome]] = []
+        failed: list[Outcome] = []
+        for member in members:
+            out.trials -= 1
+            if out.trials < 0:
+                return out.fail(path, FailureReason.LIMIT, self.expected, value, "it can be read in too many ways", "Send a simpler value")
+            trial = Outcome(out.trials)
+            made = member.coerce(value, path, trial)
+            out.trials = trial.trials
+            if made is INVALID or trial.failures:
+                failed.append(trial)
+            elif not trial.diagnostics:
+                clean.append((member, made))
+                if not self.one_of and _unchanged(value, made):
+                    return made
+            else:
+                mended.append((sum(_WEIGHT[found.risk] for found in trial.diagnostics), member, made, trial))
+        if clean:
+            return self.from_clean(clean, value, path, out)
+        if mended:
+            return self.from_mended(mended, value, path, out)
+        return self.refuse(failed, value, path, out)
+
+    def candidates(self, value: Any) -> Sequence[_Member]:
+        """The members worth trying: of containers only those of the value's own kind, where there are any, so that work stays linear."""
+        if isinstance(value, Mapping):
+            tagged = self.tagged(value)
+            if tagged:
+                return tagged
+            return [item for item in self.members if item.kind in ("object", "any")] or self.members
+        if isinstance(value, list | tuple):
+            return [item for item in self.members if item.kind in ("array", "any")] or self.members
+        return self.members
+
+    def tagged(self, value: Mapping[str, Any]) -> Sequence[_Member]:
+        if self.discriminator is None:
+            return ()
+        tag = value.get(self.discriminator, ABSENT)
+        if tag is ABSENT or isinstance(tag, list | dict):
+            return ()
+        return [item for item in self.members if item.tag is not None and (type(tag), tag) in item.tag]
+
+    def from_clean(self, clean: list[tuple[_Member, Any]], value: Any, path: Path, out: Outcome) -> Any:
+        if self.one_of and len(clean) > 1:
+            return out.fail(path, FailureReason.AMBIGUOUS, self.expected, value, "it fits more than one of the alternatives, and must fit one")
+        for _, made in clean:
+            if _unchanged(value, made):
+                return made
+        return clean[0][1]
+
+    def from_mended(self, mended: list[tuple[int, _Member, Any, Outcome]], value: Any, path: Path, out: Outcome) -> Any:
+        least = min(cost for cost, *_ in mended)
+        best = [(member, made, trial) for cost, member, made, trial in mended if cost == least]
+        chosen = next((item for item in best if isinstance(item[0].node, IntegerType)), best[0])
+        if any(not _alike(chosen[1], made) for _, made, _ in best):
+            readings = ", ".join(dict.fromkeys(shorten(made, 40) for _, made, _ in best))
+            return out.fail(path, FailureReason.AMBIGUOUS, self.expected, value, f"it could be read as {readings}", "Send the value in its own type")
+        out.diagnostics.extend(chosen[2].diagnostics)
+        out.residual.update(chosen[2].residual)
+        return chosen[1]
+
+    def refuse(self, failed: list[Outcome], value: Any, path: Path, out: Outcome) -> Any:
+        """The failures of the member that came nearest, when one went deeper than the value itself; else one failure for all."""
+        deeper = [trial for trial in failed if trial.failures and len(trial.failures[0].path) > len(path_text(path))]
+        if deeper:
+            nearest = min(deeper, key=lambda trial: len(trial.failures))
+            out.failures.extend(nearest.failures)
+            return INVALID
+        details = [failure for trial in failed for failure in trial.failures]
+        risky = next((failure for failure in details if failure.reason is FailureReason.TOO_RISKY), None)
+        if risky is not None:
+            return out.fail(path, FailureReason.TOO_RISKY, self.expected, value, risky.detail, risky.suggestion, risky.would_be)
+        found = next((failure for failure in details if failure.detail and failure.reason is not FailureReason.WRONG_TYPE), None)
+        if found is not None:
+            return out.fail(path, found.reason, self.expected, value, found.detail, found.suggestion)
+        return out.fail(path, FailureReason.WRONG_TYPE, self.expected, value)
+
+
+def _unchanged(value: Any, made: Any) -> bool:
+    return type(made) is type(value) and bool(made == value)
+
+
+def _alike(left: Any, right: Any) -> bool:
+    if isinstance(left, int | float) and isinstance(right, int | float) and not isinstance(left, bool) and not isinstance(right, bool):
+        return left == right
+    try:
+        return type(left) is type(right) and bool(left == right)
+    except Exception:  # an author's __eq__ may do anything
+        return False
+
+
+def _kind(node: Type, builder: Builder) -> str:
+    if isinstance(node, ObjectType):
+        return "object"
+    if isinstance(node, ArrayType):
+        return "array"
+    if isinstance(node, UnionType):
+        kinds = {_kind(builder.resolve(item), builder) for item in node.members if item is not node}
+        return kinds.pop() if len(kinds) == 1 else "any"
+    return "any" if isinstance(node, AnyType | Opaque) else "scalar"
+
+
+def _tags(node: Type, discriminator: str | None, builder: Builder) -> frozenset[Any] | None:
+    found = builder.resolve(node)
+    if discriminator is None or not isinstance(found, ObjectType):
+        return None
+    for field in found.fields:
+        if field.name == discriminator:
+            kind = builder.resolve(field.type)
+            return frozenset((type(value), value) for value in kind.values) if isinstance(kind, EnumType) else None
+    return None
+
+
+def _inferred_tag(members: Sequence[Type], builder: Builder) -> str | None:
+    """A property that every object member fixes to values of its own tells them apart, declared or not."""
+    objects = [found for found in map(builder.resolve, members) if isinstance(found, ObjectType)]
+    if len(objects) < 2:
+        return None
+    for field in objects[0].fields:
+        tags = [_tags(item, field.name, builder) for item in objects]
+        if all(tags) and len(frozenset().union(*(tag for tag in tags if tag))) == sum(len(tag) for tag in tags if tag):
+            return field.name
+    return None
