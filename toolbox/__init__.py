@@ -1,0 +1,150 @@
+"""toolbox: the layer between a language model and Python functions.
+
+Decorate a function with ``@tool``, call ``registry.dispatch(name, args)`` with what a model sent, export schemas to any provider.
+What can be read in only one sensible way is mended and recorded; what would have to be guessed is refused.
+
+The names are loaded when they are first used, so that ``import toolbox`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module as _import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from toolbox.annotations import Converter, Injected, OpenEnum, Param
+    from toolbox.audit import AuditRecord, CallStatus, MemorySink
+    from toolbox.diagnostics import CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Risk
+    from toolbox.errors import (
+        AmbiguousMatch,
+        InvalidArguments,
+        MissingContext,
+        NoMatch,
+        PayloadError,
+        RegistrationError,
+        ToolboxError,
+        ToolExecutionError,
+        ToolTimeout,
+        UnknownTool,
+    )
+    from toolbox.matching import MatchLevel, fuzzy_match_enum
+    from toolbox.payload import ExtractedPayload, extract_arguments
+    from toolbox.policy import ABSORBING, LENIENT, STRICT, CoercionLevel, Limits, Missing, OnFailure, Policy, ProseCalls, RepairLevel, Unknown
+    from toolbox.registry import Registry, coerce_enums, coerce_to_schema, default_registry, normalize_from_schema, normalize_tool_args, tool
+    from toolbox.results import ToolResult
+    from toolbox.tools import Tool, ToolCall
+
+    __version__: str
+
+_HOMES = {
+    "annotations": ("Converter", "Injected", "OpenEnum", "Param"),
+    "audit": ("AuditRecord", "CallStatus", "MemorySink"),
+    "diagnostics": ("CoercionReport", "Diagnostic", "DiagnosticKind", "Failure", "FailureReason", "Risk"),
+    "errors": (
+        "AmbiguousMatch",
+        "InvalidArguments",
+        "MissingContext",
+        "NoMatch",
+        "PayloadError",
+        "RegistrationError",
+        "ToolExecutionError",
+        "ToolTimeout",
+        "ToolboxError",
+        "UnknownTool",
+    ),
+    "matching": ("MatchLevel", "fuzzy_match_enum"),
+    "payload": ("ExtractedPayload", "extract_arguments"),
+    "policy": (
+        "ABSORBING",
+        "LENIENT",
+        "STRICT",
+        "CoercionLevel",
+        "Limits",
+        "Missing",
+        "OnFailure",
+        "Policy",
+        "ProseCalls",
+        "RepairLevel",
+        "Unknown",
+    ),
+    "registry": (
+        "Registry",
+        "coerce_enums",
+        "coerce_to_schema",
+        "default_registry",
+        "normalize_from_schema",
+        "normalize_tool_args",
+        "tool",
+    ),
+    "results": ("ToolResult",),
+    "tools": ("Tool", "ToolCall"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "ABSORBING",
+    "LENIENT",
+    "STRICT",
+    "AmbiguousMatch",
+    "AuditRecord",
+    "CallStatus",
+    "CoercionLevel",
+    "CoercionReport",
+    "Converter",
+    "Diagnostic",
+    "DiagnosticKind",
+    "ExtractedPayload",
+    "Failure",
+    "FailureReason",
+    "Injected",
+    "InvalidArguments",
+    "Limits",
+    "MatchLevel",
+    "MemorySink",
+    "Missing",
+    "MissingContext",
+    "NoMatch",
+    "OnFailure",
+    "OpenEnum",
+    "Param",
+    "PayloadError",
+    "Policy",
+    "ProseCalls",
+    "RegistrationError",
+    "Registry",
+    "RepairLevel",
+    "Risk",
+    "Tool",
+    "ToolCall",
+    "ToolExecutionError",
+    "ToolResult",
+    "ToolTimeout",
+    "ToolboxError",
+    "Unknown",
+    "UnknownTool",
+    "coerce_enums",
+    "coerce_to_schema",
+    "default_registry",
+    "extract_arguments",
+    "fuzzy_match_enum",
+    "normalize_from_schema",
+    "normalize_tool_args",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME_OF.get(name)
+    if home is not None:
+        value = getattr(_import_module(f"toolbox.{home}"), name)
+        globals()[name] = value
+        return value
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("toolbox-dispatch")
+    raise AttributeError(f"module 'toolbox' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,117 @@
+"""The log: one line of JSON a call, through structlog over the standard library's logging; silent until the application configures it.
+
+A model's text cannot forge a line: event names are constant, and what a model sent stands in one key as bounded, escaped JSON text.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any, Final
+
+from toolbox.audit.record import AuditRecord, CallStatus
+from toolbox.diagnostics import Risk, describe, shorten
+from toolbox.json_values import Bounds, json_text
+
+__all__ = ["LOGGER_NAME", "is_silent", "level_of", "log_record", "warn"]
+
+LOGGER_NAME: Final = "toolbox"
+_BOUNDS: Final = Bounds(text=1_000, nodes=200, depth=6)
+_LINES: Final = 20
+
+_logger: Final = logging.getLogger(LOGGER_NAME)
+# Without a handler of its own, the standard library would print warnings of a program that never asked for a log.
+_logger.addHandler(logging.NullHandler())
+
+_QUIET: Final = frozenset({CallStatus.DONE})
+_LEVELS: Final = {Risk.INFO: logging.INFO, Risk.WARNING: logging.WARNING, Risk.RISKY: logging.WARNING}
+
+
+def is_silent(level: int = logging.ERROR) -> bool:
+    """Whether a line of this level would go nowhere, so that it need not be made."""
+    # Another thread may be importing structlog at this moment, so the function may not be there yet.
+    is_configured = getattr(sys.modules.get("structlog"), "is_configured", None)
+    if is_configured is not None and is_configured():
+        return False
+    return not _logger.isEnabledFor(level) or not _has_listeners()
+
+
+def _has_listeners() -> bool:
+    logger: logging.Logger | None = _logger
+    while logger is not None:
+        if any(not isinstance(handler, logging.NullHandler) for handler in logger.handlers):
+            return True
+        logger = logger.parent if logger.propagate else None
+    return False
+
+
+def level_of(record: AuditRecord) -> int:
+    """The level of a record: DEBUG for a clean call, INFO and WARNING by the risk of its changes, ERROR when it did not succeed."""
+    if record.status not in _QUIET:
+        return logging.ERROR
+    worst = record.worst_risk
+    return logging.DEBUG if worst is None else _LEVELS[worst]
+
+
+def log_record(record: AuditRecord) -> None:
+    """Write a record to the log; never raises."""
+    level = level_of(record)
+    if is_silent(level):
+        return
+    try:
+        _emit(level, "tool_call", _fields(record))
+    except Exception:  # whatever a handler or processor of the application does, the call is not touched by it
+        _count_loss()
+
+
+def warn(event: str, **fields: str) -> None:
+    """Write a warning about toolbox itself; never raises."""
+    if is_silent(logging.WARNING):
+        return
+    try:
+        _emit(logging.WARNING, event, fields)
+    except Exception:  # see log_record
+        _count_loss()
+
+
+lost_lines = 0
+
+
+def _count_loss() -> None:
+    global lost_lines  # noqa: PLW0603 - a counter of the module is all that may be touched when logging itself fails
+    lost_lines += 1
+
+
+def _fields(record: AuditRecord) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "tool": record.tool[:200],
+        "status": record.status.value,
+        "policy": record.policy,
+        "record_id": record.id,
+        "duration_ms": round(record.duration_ms, 3),
+        "arguments": json_text(record.arguments, _BOUNDS, ascii_only=True),
+    }
+    if record.call_id is not None:
+        fields["call_id"] = record.call_id[:200]
+    if record.diagnostics:
+        fields["changes"] = [describe(item) for item in record.diagnostics[:_LINES]]
+    if record.failures:
+        fields["failures"] = [str(item) for item in record.failures[:_LINES]]
+    if record.error is not None:
+        fields["error"] = shorten(record.error, 1_000)
+    if record.metadata:
+        fields["metadata"] = json_text(record.metadata, _BOUNDS, ascii_only=True)
+    return fields
+
+
+_METHODS: Final = {logging.DEBUG: "debug", logging.INFO: "info", logging.WARNING: "warning", logging.ERROR: "error"}
+
+
+def _emit(level: int, event: str, fields: dict[str, Any]) -> None:
+    import structlog
+
+    if structlog.is_configured():
+        logger = structlog.get_logger(LOGGER_NAME)
+    else:
+        logger = structlog.wrap_logger(_logger, processors=[structlog.processors.JSONRenderer(ensure_ascii=True)], wrapper_class=structlog.BoundLogger)
+    getattr(logger, _METHODS[level])(event, **fields)

@@ -1,0 +1,104 @@
+"""One record for each call, whatever its end."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from toolbox.diagnostics import Diagnostic, Failure, Risk
+
+__all__ = ["AuditRecord", "CallStatus", "MemorySink", "Sink"]
+
+
+class CallStatus(StrEnum):
+    """How a call ended; the values are public and stable."""
+
+    RUNNING = "running"
+    """The function was started and has not ended yet."""
+    DONE = "done"
+    """The function returned."""
+    REFUSED = "refused"
+    """The arguments did not fit; the function was not run."""
+    FALLBACK = "fallback"
+    """The arguments did not fit; the registered fallback handler gave the result."""
+    FAILED = "failed"
+    """The function raised."""
+    TIMEOUT = "timeout"
+    """The function did not end within its time limit; whether it had an effect is unknown."""
+    CANCELLED = "cancelled"
+    """The caller gave up while the function ran."""
+    UNKNOWN_TOOL = "unknown_tool"
+    """No tool has that name."""
+
+
+@dataclass(slots=True)
+class AuditRecord:
+    """What is on record about one call. Values are JSON-safe copies; those of secret parameters are masked.
+
+    Attributes:
+        tool: name of the tool.
+        policy: name of the policy.
+        arguments: the arguments as they came.
+        invoked: the arguments that the function was run with; None when it was not run.
+        diagnostics: every change.
+        failures: every argument that could not be used.
+        status: how the call ended.
+        duration_ms: from the arrival of the call to its end, in milliseconds.
+        error: text of the error; None when there was none.
+        call_id: the provider's id of the call.
+        metadata: what the caller said about the call.
+        time: when the call arrived, in seconds since the epoch.
+        id: unique id of the record.
+    """
+
+    tool: str
+    policy: str
+    arguments: Any
+    invoked: dict[str, Any] | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    status: CallStatus = CallStatus.RUNNING
+    duration_ms: float = 0.0
+    error: str | None = None
+    call_id: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    time: float = field(default_factory=time.time)
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def worst_risk(self) -> Risk | None:
+        """The highest risk among the changes, or None when nothing was changed."""
+        return max((item.risk for item in self.diagnostics), default=None)
+
+
+Sink = Callable[[AuditRecord], None]
+"""Takes finished records. One that raises is reported in the log and never changes the result of a call."""
+
+
+class MemorySink:
+    """Keeps records in memory, the latest `capacity` of them.
+
+    Attributes:
+        records: the records, oldest first.
+    """
+
+    def __init__(self, capacity: int = 10_000) -> None:
+        self.capacity = capacity
+        self.records: list[AuditRecord] = []
+
+    def __call__(self, record: AuditRecord) -> None:
+        """Keep a record."""
+        self.records.append(record)
+        if len(self.records) > self.capacity:
+            del self.records[: -self.capacity]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def clear(self) -> None:
+        """Forget all records."""
+        self.records.clear()

@@ -1,0 +1,555 @@
+"""The registry: a named set of tools with one policy, and the hooks and sinks around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, TypeVar, overload
+
+from toolbox.annotations import Converter
+from toolbox.audit import AuditRecord, CallStatus, Sink, is_silent
+from toolbox.coercion import build_coercer
+from toolbox.diagnostics import INVALID, CoercionReport, Outcome
+from toolbox.dispatch import Call, Fallback, Services, check, deliver, walk, walk_async
+from toolbox.errors import RegistrationError, ToolboxError, UnknownTool
+from toolbox.json_values import snapshot
+from toolbox.payload import find_calls
+from toolbox.policy import LENIENT, Policy
+from toolbox.providers import ExportedTool, write_tools
+from toolbox.results import ToolResult
+from toolbox.schema import InvalidSchema, read_schema
+from toolbox.tools import Tool, ToolCall, ToolNames, make_tool, read_tool
+from toolbox.types import Document, NeverType, ObjectType
+
+__all__ = ["Registry", "coerce_to_schema", "normalize_from_schema", "normalize_tool_args", "tool"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+ENTRY_POINTS = "toolbox.tools"
+
+
+class Registry:
+    """A named set of tools.
+
+    Args:
+        policy: what may be done to arguments; the preset that ``TOOLBOX_POLICY`` names, else `LENIENT`.
+        sinks: where finished audit records go, beside the log.
+        context: values for `Injected` parameters, by type or by parameter name.
+        fallback: takes calls whose arguments do not fit, where the policy collects failures.
+        converters: how classes are made that toolbox does not know.
+
+    >>> registry = Registry()
+    >>> @registry.tool
+    ... def double(number: int) -> int:
+    ...     return number * 2
+    >>> registry.dispatch("double", {"number": "21"})
+    42
+    """
+
+    def __init__(
+        self,
+        policy: Policy | None = None,
+        *,
+        sinks: Iterable[Sink] = (),
+        context: Mapping[Any, Any] | None = None,
+        fallback: Fallback | None = None,
+        converters: Mapping[type, Converter] | None = None,
+    ) -> None:
+        self.policy = Policy.from_environment() if policy is None else policy
+        self._tools: dict[str, Tool] = {}
+        self._names = ToolNames(self._tools)
+        self._converters = dict(converters or {})
+        self._services = Services(self._names, list(sinks), fallback, dict(context or {}))
+
+    # -- adding tools ------------------------------------------------------------------------------------------------------------
+
+    @overload
+    def tool(self, function: _F, /) -> _F: ...
+
+    @overload
+    def tool(
+        self,
+        /,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        policy: Policy | None = None,
+        high_risk: bool = False,
+        timeout_s: float | None = None,
+        aliases: Mapping[str, str] | None = None,
+        secret: Collection[str] = (),
+    ) -> Callable[[_F], _F]: ...
+
+    def tool(self, function: Any = None, /, **options: Any) -> Any:
+        """Register the decorated function, and return it untouched: ``@registry.tool`` or ``@registry.tool(name=...)``.
+
+        The options are those of `register`.
+
+        Raises:
+            RegistrationError: the function cannot become a tool.
+        """
+
+        def add(decorated: _F) -> _F:
+            self.register(decorated, **options)
+            return decorated
+
+        return add if function is None else add(function)
+
+    def register(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        policy: Policy | None = None,
+        high_risk: bool = False,
+        timeout_s: float | None = None,
+        aliases: Mapping[str, str] | None = None,
+        secret: Collection[str] = (),
+    ) -> Tool:
+        """Add a function, method, partial or callable instance.
+
+        Args:
+            function: the callable; it is not changed.
+            name: another name than its own.
+            description: another text than its docstring's.
+            policy: tightens the registry's policy for this tool.
+            high_risk: refuse every change above INFO: for payments, dosing, whatever cannot be undone.
+            timeout_s: time limit of a call in seconds.
+            aliases: other names of parameters, to the name that is declared.
+            secret: names of parameters whose values are masked wherever they could be seen.
+
+        Raises:
+            RegistrationError: it cannot become a tool, or the name is taken.
+        """
+        return self._add(
+            read_tool(
+                function,
+                self.policy,
+                name=name,
+                description=description,
+                own_policy=policy,
+                high_risk=high_risk,
+                timeout_s=timeout_s,
+                aliases=aliases,
+                secret=secret,
+                converters=self._converters,
+            )
+        )
+
+    def register_schema(
+        self,
+        name: str,
+        schema: Mapping[str, Any],
+        handler: Callable[..., Any],
+        *,
+        description: str = "",
+        policy: Policy | None = None,
+        high_risk: bool = False,
+        timeout_s: float | None = None,
+        secret: Collection[str] = (),
+    ) -> Tool:
+        """Add a tool whose parameters are described by a JSON Schema that came from elsewhere.
+
+        Args:
+            name: name of the tool.
+            schema: the JSON Schema of its parameters; an object at the root.
+            handler: called with the arguments as keyword arguments, as plain JSON values.
+            description: text for the model.
+            policy: tightens the registry's policy for this tool.
+            high_risk: refuse every change above INFO.
+            timeout_s: time limit of a call in seconds.
+            secret: names of parameters whose values are masked wherever they could be seen.
+
+        Raises:
+            RegistrationError: the schema is invalid, or no object.
+        """
+        try:
+            document = _parameters_of(read_schema(dict(schema)))
+        except (InvalidSchema, ValueError) as error:
+            raise RegistrationError(name, [str(error)]) from error
+        unknown = sorted(set(secret) - {item.name for item in _object(document).fields})
+        if unknown:
+            raise RegistrationError(name, [f"secret: {item!r} is no parameter" for item in unknown])
+        return self._add(
+            make_tool(
+                name,
+                description,
+                document,
+                handler,
+                self.policy,
+                own_policy=policy,
+                high_risk=high_risk,
+                timeout_s=timeout_s,
+                secret=secret,
+                is_async=_is_async(handler),
+            )
+        )
+
+    def register_converter(self, kind: type, source: Any, convert: Callable[[Any], Any]) -> None:
+        """Say how a class is made that toolbox does not know; for functions that are registered afterwards.
+
+        Args:
+            kind: the class.
+            source: annotation of what comes in JSON, such as ``str``; it is coerced first, and it is what the schema shows.
+            convert: makes the instance of it; its ValueError or TypeError is a refusal with its text.
+        """
+        self._converters[kind] = Converter(source, convert)
+
+    def include(self, other: Registry, *, prefix: str = "") -> None:
+        """Add every tool of another registry, under this registry's policy tightened by the other's.
+
+        Raises:
+            RegistrationError: a name is taken.
+        """
+        for item in other:
+            own = other.policy if item.own_policy is None else other.policy.tightened(item.own_policy)
+            self._add(item.owned(own).under(self.policy, prefix + item.name))
+
+    def filter(self, keep: Callable[[Tool], bool] | Collection[str]) -> Registry:
+        """A registry with some of the tools, and the same policy and services: those that a function keeps, or those named.
+
+        Raises:
+            UnknownTool: a name is not registered.
+        """
+        chosen = Registry(self.policy, converters=self._converters)
+        chosen._services = Services(
+            chosen._names, self._services.sinks, self._services.fallback, self._services.context
+        )
+        if callable(keep):
+            tools = [item for item in self if keep(item)]
+        else:
+            tools = [self[name] for name in keep]
+        for item in tools:
+            chosen._tools[item.name] = item
+        chosen._names.refresh()
+        return chosen
+
+    def load_entry_points(self, group: str = ENTRY_POINTS) -> list[str]:
+        """Add the tools that installed distributions offer: each entry point is a registry, or a function to register.
+
+        Returns:
+            The names of the tools that were added.
+
+        Raises:
+            RegistrationError: one cannot become a tool, or a name is taken.
+        """
+        from importlib.metadata import entry_points
+
+        before = set(self._tools)
+        for point in sorted(entry_points(group=group), key=lambda item: item.name):
+            found = point.load()
+            if isinstance(found, Registry):
+                self.include(found)
+            else:
+                self.register(found)
+        return [name for name in self._tools if name not in before]
+
+    def _add(self, added: Tool) -> Tool:
+        if not added.name or len(added.name) > 256 or not added.name.isprintable():
+            raise RegistrationError(added.name[:64], ["its name must be 1 to 256 printable characters: pass name=..."])
+        if added.name in self._tools:
+            raise RegistrationError(added.name, ["the name is taken: pass name=..., or include(..., prefix=...)"])
+        self._tools[added.name] = added
+        self._names.refresh()
+        return added
+
+    # -- finding tools -----------------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> Tool:
+        found = self._tools.get(name)
+        if found is None:
+            raise self._unknown(name)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(tuple(self._tools.values()))
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def resolve(self, name: str) -> Tool:
+        """The tool that a name stands for: exactly, by other separators or case, or by the last part of a qualified name.
+
+        Raises:
+            UnknownTool: there is none, or more than one; a similar name is only suggested.
+        """
+        found = self._tools.get(name) if isinstance(name, str) else None
+        if found is not None:
+            return found
+        resolved = self._names.resolve(name) if isinstance(name, str) else None
+        if resolved is None:
+            raise self._unknown(name)
+        return self._tools[resolved]
+
+    def _unknown(self, name: Any) -> UnknownTool:
+        text = name if isinstance(name, str) else repr(name)
+        return UnknownTool(text, self._names.nearest(text), tuple(self._tools))
+
+    # -- calling -----------------------------------------------------------------------------------------------------------------
+
+    def dispatch(
+        self,
+        name: str,
+        arguments: Any = None,
+        /,
+        *,
+        call_id: str | None = None,
+        context: Mapping[Any, Any] | None = None,
+        timeout_s: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Call a tool with what a model sent, and return what it returned.
+
+        Args:
+            name: name of the tool, as the model wrote it.
+            arguments: a mapping, JSON text, or text that holds the arguments.
+            call_id: the provider's id of the call, for the record.
+            context: values for `Injected` parameters, by type or by parameter name.
+            timeout_s: time limit in seconds, instead of the tool's.
+            metadata: anything that belongs on the record.
+
+        Raises:
+            UnknownTool: there is no such tool.
+            PayloadError: there are no usable arguments in what arrived.
+            InvalidArguments: the arguments do not fit; the function was not run.
+            ToolExecutionError: the function raised; its exception is the cause.
+            ToolTimeout: the function did not end in time.
+            MissingContext: an injected parameter has no value.
+        """
+        call = Call(call_id, context, timeout_s, metadata)
+        return walk(self._tools.get(name) or self._found(name, arguments, call), arguments, self._services, call)[0]
+
+    async def adispatch(
+        self,
+        name: str,
+        arguments: Any = None,
+        /,
+        *,
+        call_id: str | None = None,
+        context: Mapping[Any, Any] | None = None,
+        timeout_s: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """The asynchronous twin of `dispatch`; a synchronous tool runs in a thread and does not block the loop."""
+        call = Call(call_id, context, timeout_s, metadata)
+        return (await walk_async(self._found(name, arguments, call), arguments, self._services, call))[0]
+
+    def run(
+        self,
+        name: str,
+        arguments: Any = None,
+        /,
+        *,
+        call_id: str | None = None,
+        context: Mapping[Any, Any] | None = None,
+        timeout_s: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> ToolResult:
+        """The same as `dispatch`, but whatever the model or the tool did wrong comes back in the result and is not raised."""
+        call = Call(call_id, context, timeout_s, metadata)
+        try:
+            found = self._found(name, arguments, call)
+            value, report = walk(found, arguments, self._services, call)
+        except ToolboxError as error:
+            return self._failed(name, error, call_id)
+        return ToolResult(found.name, value, None, report, call_id)
+
+    async def arun(
+        self,
+        name: str,
+        arguments: Any = None,
+        /,
+        *,
+        call_id: str | None = None,
+        context: Mapping[Any, Any] | None = None,
+        timeout_s: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> ToolResult:
+        """The asynchronous twin of `run`."""
+        call = Call(call_id, context, timeout_s, metadata)
+        try:
+            found = self._found(name, arguments, call)
+            value, report = await walk_async(found, arguments, self._services, call)
+        except ToolboxError as error:
+            return self._failed(name, error, call_id)
+        return ToolResult(found.name, value, None, report, call_id)
+
+    def run_calls(self, calls: Iterable[ToolCall], **options: Any) -> list[ToolResult]:
+        """Run calls in order; one that fails does not stop the others. The options are those of `run`."""
+        return [self.run(call.name, call.arguments, call_id=call.call_id, **options) for call in calls]
+
+    async def arun_calls(self, calls: Iterable[ToolCall], *, limit: int = 8, **options: Any) -> list[ToolResult]:
+        """Run calls at once, at most `limit` at a time; the results stand in the order of the calls."""
+        import asyncio
+
+        slots = asyncio.Semaphore(limit)
+
+        async def one(call: ToolCall) -> ToolResult:
+            async with slots:
+                return await self.arun(call.name, call.arguments, call_id=call.call_id, **options)
+
+        return list(await asyncio.gather(*map(one, calls)))
+
+    def check(self, name: str, arguments: Any = None, /) -> CoercionReport:
+        """What would be made of the arguments, without invoking: for dry runs and approval screens.
+
+        Raises:
+            UnknownTool: there is no such tool.
+            PayloadError: there are no usable arguments in what arrived.
+        """
+        return check(self.resolve(name), arguments, self._names)
+
+    def parse_calls(self, raw: Any, /) -> list[ToolCall]:
+        """The calls in a model's output: text, a list of parts, or the plain JSON shapes of calls.
+
+        Raises:
+            PayloadError: a call in it was cut off.
+        """
+        found = find_calls(raw, known=self._names, policy=self.policy)
+        return [ToolCall(item.name, item.arguments, item.call_id, item.diagnostics) for item in found]
+
+    def _found(self, name: str, arguments: Any, call: Call) -> Tool:
+        try:
+            return self.resolve(name)
+        except UnknownTool as error:
+            if self._services.sinks or not is_silent():
+                # Without a tool nobody knows which arguments are secret, so none are kept.
+                record = AuditRecord(str(name)[:256], self.policy.name, None, call_id=call.call_id, metadata=snapshot(dict(call.metadata or {})))
+                record.status, record.error = CallStatus.UNKNOWN_TOOL, str(error)
+                deliver(record, self._services)
+            raise
+
+    def _failed(self, name: Any, error: ToolboxError, call_id: str | None) -> ToolResult:
+        if isinstance(error, UnknownTool):
+            return ToolResult(str(name)[:256], None, error, None, call_id)
+        return ToolResult(self.resolve(name).name, None, error, error.report, call_id)
+
+    # -- around the tools --------------------------------------------------------------------------------------------------------
+
+    def schemas(self, provider: str = "json") -> list[dict[str, Any]]:
+        """The definitions of all tools as a provider wants them, in the order in which they were added.
+
+        Raises:
+            ValueError: the provider is not known.
+        """
+        return write_tools(provider, (ExportedTool(item.name, item.description, item.schema) for item in self))
+
+    def add_sink(self, sink: Sink) -> None:
+        """Send finished audit records to one more place."""
+        self._services.sinks.append(sink)
+
+    def remove_sink(self, sink: Sink) -> None:
+        """Stop sending records to a sink.
+
+        Raises:
+            ValueError: it was not added.
+        """
+        self._services.sinks.remove(sink)
+
+    def fallback(self, handler: Fallback) -> Fallback:
+        """Register the handler for calls whose arguments do not fit (policy ``failures=COLLECT``); usable as a decorator."""
+        self._services.fallback = handler
+        return handler
+
+    @property
+    def lost_records(self) -> int:
+        """How many records a sink has failed to take."""
+        return self._services.lost_records
+
+    def __repr__(self) -> str:
+        return f"<Registry {len(self)} tools, policy {self.policy.name}>"
+
+
+def _is_async(handler: Callable[..., Any]) -> bool:
+    import inspect
+
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(getattr(type(handler), "__call__", None))
+
+
+def _object(document: Document) -> ObjectType:
+    root = document.root
+    assert isinstance(root, ObjectType)
+    return root
+
+
+def _parameters_of(document: Document) -> Document:
+    """The document of a tool's parameters: what is not declared at the top follows the policy, because these are parameters."""
+    from dataclasses import replace
+
+    root = document.root
+    if not isinstance(root, ObjectType):
+        raise ValueError("the schema of a tool's parameters must describe an object: {'type': 'object', 'properties': {...}}")
+    return document if root.additional is not None else Document(replace(root, additional=NeverType()), document.definitions)
+
+
+def tool(function: Any = None, /, **options: Any) -> Any:
+    """Mark a function for the default registry, and return it untouched: ``@tool`` or ``@tool(name=...)``.
+
+    The options are those of `Registry.register`.
+
+    Raises:
+        RegistrationError: the function cannot become a tool.
+    """
+    return default_registry.tool(function, **options) if function is not None else default_registry.tool(**options)
+
+
+default_registry = Registry()
+"""The registry that ``@tool`` adds to."""
+
+
+def normalize_tool_args(function: Callable[..., Any], payload: Any, policy: Policy = LENIENT) -> CoercionReport:
+    """The report on a payload for a function, without a registry and without invoking.
+
+    Args:
+        function: any callable that can be a tool.
+        payload: a mapping, JSON text, or text that holds the arguments.
+        policy: what may be done to the arguments.
+
+    Raises:
+        RegistrationError: the function cannot become a tool.
+        PayloadError: the payload holds no usable arguments.
+
+    >>> def search(term: str, limit: int = 10) -> None: ...
+    >>> normalize_tool_args(search, {"term": "cables", "limit": "5"}).conversion_log
+    [('$.limit', 'str->int')]
+    """
+    made = read_tool(function, policy)
+    return check(made, payload, ToolNames({made.name: made}))
+
+
+def normalize_from_schema(schema: Mapping[str, Any], payload: Any, policy: Policy = LENIENT) -> CoercionReport:
+    """The report on a payload for a tool whose parameters a JSON Schema describes, without a registry and without invoking.
+
+    Raises:
+        InvalidSchema: the schema is invalid.
+        ValueError: it describes no object.
+        PayloadError: the payload holds no usable arguments.
+    """
+    made = make_tool("tool", "", _parameters_of(read_schema(dict(schema))), lambda **arguments: arguments, policy)
+    return check(made, payload, ToolNames({made.name: made}))
+
+
+def coerce_to_schema(
+    schema: Mapping[str, Any] | bool, value: Any, policy: Policy = LENIENT, resources: Mapping[str, Any] | None = None
+) -> CoercionReport:
+    """The report on any JSON value for a JSON Schema; the coerced value is the report's ``value``.
+
+    Args:
+        schema: the JSON Schema.
+        value: any JSON value.
+        policy: what may be done to it.
+        resources: other documents that the schema refers to, by address; nothing is ever fetched.
+
+    Raises:
+        InvalidSchema: the schema is invalid.
+        PayloadError: the value is beyond the limits.
+    """
+    from toolbox.payload import check_limits
+
+    check_limits(value, policy.limits)
+    out = Outcome()
+    made = build_coercer(read_schema(schema if isinstance(schema, bool) else dict(schema), resources=resources), policy)(value, None, out)
+    return CoercionReport(value, None if made is INVALID else made, out.diagnostics, out.failures, out.residual)

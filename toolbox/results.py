@@ -1,0 +1,80 @@
+"""The result of a call, as text for the model."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from toolbox.diagnostics import CoercionReport
+from toolbox.errors import ToolboxError
+from toolbox.json_values import Bounds, json_text
+
+__all__ = ["RESULT_LIMIT", "ToolResult", "result_text"]
+
+RESULT_LIMIT: Final = 100_000
+"""Characters of the longest result that is written for a model."""
+
+_BOUNDS: Final = Bounds(text=RESULT_LIMIT, nodes=50_000, depth=64)
+
+
+def result_text(value: Any, limit: int = RESULT_LIMIT) -> str:
+    """What a tool returned, as text: text as it is, anything else as JSON; longer than `limit` characters it is cut, with a note.
+
+    >>> result_text({"when": None, "price": 19.5})
+    '{"when": null, "price": 19.5}'
+    """
+    if isinstance(value, str):
+        # Lone surrogates cannot be sent as UTF-8, and would fail far from here.
+        text = str(value[: limit + 1]).encode("utf-8", "backslashreplace").decode("utf-8")
+        whole = len(value)
+    else:
+        text = json_text(value, _BOUNDS).encode("utf-8", "backslashreplace").decode("utf-8")
+        whole = len(text)
+    return text if len(text) <= limit else f"{text[:limit]}\n[cut: {limit:,} of {whole:,} characters shown]"
+
+
+class ToolResult:
+    """How a call ended.
+
+    Attributes:
+        ok: whether the function ran and returned (or a fallback handler answered).
+        value: what it returned; None when it did not.
+        error: the error when it did not; its text is made for the model.
+        report: what happened to the arguments; None when the call did not come that far.
+        tool: name of the tool, as resolved.
+        call_id: the provider's id of the call.
+    """
+
+    __slots__ = ("call_id", "error", "ok", "report", "tool", "value")
+
+    def __init__(
+        self,
+        tool: str,
+        value: Any = None,
+        error: ToolboxError | None = None,
+        report: CoercionReport | None = None,
+        call_id: str | None = None,
+    ) -> None:
+        self.ok = error is None
+        self.value = value
+        self.error = error
+        self.report = report
+        self.tool = tool
+        self.call_id = call_id
+
+    def to_text(self, limit: int = RESULT_LIMIT) -> str:
+        """The result, or the error, as text for the model."""
+        return result_text(self.value if self.error is None else f"Error: {self.error}", limit)
+
+    def to_message(self, provider: str = "openai") -> dict[str, Any]:
+        """The result as the provider's message.
+
+        Raises:
+            ValueError: the provider is not known.
+        """
+        from toolbox.providers import write_result
+
+        return write_result(provider, self.to_text(), self.call_id, self.tool, failed=not self.ok)
+
+    def __repr__(self) -> str:
+        state = "ok" if self.ok else f"error={type(self.error).__name__}"
+        return f"<ToolResult {self.tool} {state}>"

@@ -1,0 +1,236 @@
+"""A tool: one callable with a name, a description, parameters and a schema; and how a name that a model wrote finds one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from toolbox.annotations import CallableShape, Converter, Injection, read_callable
+from toolbox.binding import Binder
+from toolbox.coercion import Coercer, build_coercer
+from toolbox.diagnostics import Diagnostic, Risk
+from toolbox.matching import NameIndex, closest
+from toolbox.policy import Policy
+from toolbox.schema import write_schema
+from toolbox.types import Document, Field, NeverType, ObjectType
+
+__all__ = ["Tool", "ToolCall", "ToolNames", "make_tool", "read_tool"]
+
+_NAME: Final = re.compile(r"\w+(?:[ ./:_-]\w+)*\Z")
+_PARTS: Final = re.compile(r"[./:]|__")
+LONGEST_NAME: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that a model asked for.
+
+    Attributes:
+        name: name of the tool, as the registry resolved it where it could.
+        arguments: a mapping, or text that still holds the arguments.
+        call_id: the provider's id of the call, when it came with one.
+        diagnostics: how the call was found.
+    """
+
+    name: str
+    arguments: Any
+    call_id: str | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tool:
+    """One callable with everything that was read from it, ready to be called.
+
+    Attributes:
+        name: its name in the registry.
+        description: text for the model.
+        schema: the JSON Schema (draft 2020-12) of its parameters.
+        document: the representation that the schema was written from.
+        function: the callable, untouched.
+        policy: what may be done to its arguments: the registry's policy, tightened.
+        high_risk: whether it refuses every change above INFO.
+        own_policy: the policy that was given for this tool alone.
+        timeout_s: time limit of a call in seconds; None for no limit.
+        secret: names of the parameters whose values are masked.
+        positional: parameters that can only be passed by position.
+        injections: parameters that come from the caller's context.
+        reserved: names that no payload may set.
+        is_async: whether the function is declared ``async``.
+        bind: makes an object of arguments of a payload.
+        coerce: makes the arguments that the function takes of that object.
+    """
+
+    name: str
+    description: str
+    schema: dict[str, Any] = field(repr=False)
+    document: Document = field(repr=False)
+    function: Callable[..., Any]
+    policy: Policy = field(repr=False)
+    high_risk: bool = False
+    own_policy: Policy | None = field(default=None, repr=False)
+    timeout_s: float | None = None
+    secret: frozenset[str] = frozenset()
+    positional: tuple[str, ...] = ()
+    injections: tuple[Injection, ...] = field(default=(), repr=False)
+    reserved: frozenset[str] = frozenset()
+    is_async: bool = False
+    bind: Binder = field(repr=False, kw_only=True)
+    coerce: Coercer = field(repr=False, kw_only=True)
+
+    @property
+    def parameters(self) -> tuple[Field, ...]:
+        """The parameters that a model can give, in order."""
+        root = self.document.root
+        assert isinstance(root, ObjectType)
+        return root.fields
+
+    def owned(self, policy: Policy) -> Tool:
+        """The same tool with another policy of its own."""
+        return replace(self, own_policy=policy)
+
+    def under(self, policy: Policy, name: str | None = None) -> Tool:
+        """The same tool under a registry's policy, and perhaps under another name."""
+        renamed = name or self.name
+        effective = _effective(policy, self.own_policy, self.high_risk)
+        return replace(
+            self,
+            name=renamed,
+            policy=effective,
+            bind=Binder(renamed, self.document, effective, self.reserved),
+            coerce=build_coercer(self.document, effective),
+        )
+
+
+def _effective(policy: Policy, own: Policy | None, high_risk: bool) -> Policy:
+    effective = policy if own is None else policy.tightened(own)
+    if high_risk and effective.max_risk > Risk.INFO:
+        effective = replace(effective, max_risk=Risk.INFO)
+    return effective
+
+
+def make_tool(
+    name: str,
+    description: str,
+    document: Document,
+    function: Callable[..., Any],
+    policy: Policy,
+    *,
+    own_policy: Policy | None = None,
+    high_risk: bool = False,
+    timeout_s: float | None = None,
+    secret: Collection[str] = (),
+    positional: tuple[str, ...] = (),
+    injections: tuple[Injection, ...] = (),
+    is_async: bool = False,
+    schema: dict[str, Any] | None = None,
+    also_reserved: Iterable[str] = (),
+) -> Tool:
+    """A tool of its parts, ready to be called under a policy."""
+    effective = _effective(policy, own_policy, high_risk)
+    reserved = frozenset((*(item.name for item in injections), *also_reserved))
+    return Tool(
+        name=name,
+        description=description,
+        schema=write_schema(document) if schema is None else schema,
+        document=document,
+        function=function,
+        policy=effective,
+        high_risk=high_risk,
+        own_policy=own_policy,
+        timeout_s=timeout_s,
+        secret=frozenset(secret),
+        positional=positional,
+        injections=injections,
+        reserved=reserved,
+        is_async=is_async,
+        bind=Binder(name, document, effective, reserved),
+        coerce=build_coercer(document, effective),
+    )
+
+
+def read_tool(
+    function: Callable[..., Any],
+    policy: Policy,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    own_policy: Policy | None = None,
+    high_risk: bool = False,
+    timeout_s: float | None = None,
+    aliases: Mapping[str, str] | None = None,
+    secret: Collection[str] = (),
+    converters: Mapping[type, Converter] | None = None,
+) -> Tool:
+    """A tool of a callable.
+
+    Raises:
+        RegistrationError: the callable cannot become a tool.
+    """
+    shape: CallableShape = read_callable(
+        function, name=name, description=description, aliases=aliases, secret=secret, converters=converters
+    )
+    return make_tool(
+        shape.name,
+        shape.description,
+        shape.document,
+        function,
+        policy,
+        own_policy=own_policy,
+        high_risk=high_risk,
+        timeout_s=timeout_s,
+        secret=shape.secret,
+        positional=shape.positional,
+        injections=shape.injections,
+        is_async=shape.is_async,
+        also_reserved=shape.bound,
+    )
+
+
+class ToolNames:
+    """How names that models write find tools: exactly, by other separators or case, or by the last part of a qualified name.
+
+    It is also what the payload readers ask about the tools that are known.
+    """
+
+    def __init__(self, tools: Mapping[str, Tool]) -> None:
+        self.tools = tools
+        self._index = NameIndex(tools)
+
+    def refresh(self) -> None:
+        """Take note that tools were added."""
+        self._index = NameIndex(self.tools)
+
+    def resolve(self, name: str) -> str | None:
+        """The registered name that a name stands for, or None; never a guess."""
+        if name in self.tools:
+            return name
+        text = name.strip()
+        if len(text) > LONGEST_NAME or not _NAME.match(text):
+            return None
+        found = self._index.resolve(text)
+        if found is not None or self._index.candidates(text):
+            return found
+        last = _PARTS.split(text)[-1]
+        if not last or last == text:
+            return None
+        return last if last in self.tools else self._index.resolve(last)
+
+    def nearest(self, name: str) -> list[str]:
+        """Registered names that look like a name, best first; only for suggestions."""
+        return closest(name, list(self.tools), 3)
+
+    def parameters(self, name: str) -> Sequence[str]:
+        """The declared parameters of a registered tool, in order."""
+        return [item.name for item in self.tools[name].parameters]
+
+    def required(self, name: str) -> Collection[str]:
+        """The parameters of a registered tool that must be given."""
+        return {item.name for item in self.tools[name].parameters if item.required}
+
+    def takes_any(self, name: str) -> bool:
+        """Whether a registered tool takes arguments that are not declared."""
+        root = self.tools[name].document.root
+        return not (isinstance(root, ObjectType) and isinstance(root.additional, NeverType))
