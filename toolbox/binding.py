@@ -35,6 +35,8 @@ class Binder:
         assert isinstance(root, ObjectType)
         self.document = document
         self.names = Names(root.fields)
+        self.declared = self.names.declared
+        self.free = not reserved
         self.tool = normalise(tool)
         self.judge = Judge(policy)
         self.policy = policy
@@ -64,6 +66,13 @@ class Binder:
 
     def bind(self, payload: Any, out: Outcome) -> Any:
         """The object of arguments, or `INVALID` with a failure in `out`."""
+        if type(payload) is dict:
+            # A clean call starts with a declared name, so nothing is wrapped around it.
+            for key in payload:
+                if key in self.declared and self.free:
+                    return payload
+                break
+            return self._from_object(payload, out)
         if isinstance(payload, Mapping):
             return self._from_object(payload, out)
         if payload is None or payload == "":

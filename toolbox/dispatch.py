@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from toolbox.audit import AuditRecord, CallStatus, Sink, is_silent, log_record, warn
-from toolbox.diagnostics import INVALID, MASK, CoercionReport, Outcome, masked
+from toolbox.diagnostics import ABSENT, INVALID, MASK, CoercionReport, Outcome, masked
 from toolbox.errors import InvalidArguments, PayloadError, ToolboxError, ToolExecutionError, ToolTimeout
 from toolbox.invoking import arguments_for, invoke, invoke_async, propagates
 from toolbox.json_values import snapshot
@@ -21,7 +21,7 @@ from toolbox.payload import KnownTools, check_limits, extract_arguments
 from toolbox.policy import OnFailure
 from toolbox.tools import Tool
 
-__all__ = ["Call", "Fallback", "Services", "check", "walk", "walk_async"]
+__all__ = ["PLAIN_CALL", "Call", "Fallback", "Services", "check", "walk", "walk_async"]
 
 MESSAGE_LIMIT: Final = 500
 
@@ -74,14 +74,18 @@ def walk(tool: Tool, payload: Any, services: Services, call: Call = PLAIN_CALL) 
     Raises:
         ToolboxError: the arguments do not fit, or the function raised or timed out.
     """
-    recorder = _open(tool, payload, services, call)
+    # A record that would go nowhere is not made.
+    recorder = _Recorder(tool, payload, services, call) if services.sinks or not is_silent() else None
     try:
         report = check(tool, payload, services.known)
         if report.failures:
             return _refused(tool, report, services, recorder), report
         if recorder is not None:
             recorder.running(report)
-        positional, keywords = _arguments(tool, report, services, call)
+        positional: Sequence[Any] = ()
+        keywords = report.value
+        if not tool.plain:
+            positional, keywords = _arguments(tool, report, services, call)
         timeout_s = tool.timeout_s if call.timeout_s is None else call.timeout_s
         try:
             value = invoke(tool, positional, keywords, timeout_s)
@@ -105,7 +109,8 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
     Raises:
         ToolboxError: the arguments do not fit, or the function raised or timed out.
     """
-    recorder = _open(tool, payload, services, call)
+    # A record that would go nowhere is not made.
+    recorder = _Recorder(tool, payload, services, call) if services.sinks or not is_silent() else None
     try:
         report = check(tool, payload, services.known)
         if report.failures:
@@ -113,7 +118,10 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
             return (await value if hasattr(value, "__await__") else value), report
         if recorder is not None:
             recorder.running(report)
-        positional, keywords = _arguments(tool, report, services, call)
+        positional: Sequence[Any] = ()
+        keywords = report.value
+        if not tool.plain:
+            positional, keywords = _arguments(tool, report, services, call)
         timeout_s = tool.timeout_s if call.timeout_s is None else call.timeout_s
         try:
             value = await invoke_async(tool, positional, keywords, timeout_s)
@@ -142,10 +150,10 @@ def check(tool: Tool, payload: Any, known: KnownTools | None = None) -> Coercion
     """
     out = Outcome()
     arguments = payload
-    if type(payload) is not dict:
-        arguments = _extracted(tool, payload, known, out)
-    else:
+    if type(payload) is dict:
         _check_limits(tool, payload)
+    else:
+        arguments = _extracted(tool, payload, known, out)
     bound = tool.bind.bind(arguments, out)
     value = {} if bound is INVALID else tool.coerce(bound, None, out)
     diagnostics, failures = out.diagnostics, out.failures
@@ -191,7 +199,7 @@ def _secret_keys(tool: Tool, bound: Any) -> frozenset[str]:
 def _refused(tool: Tool, report: CoercionReport, services: Services, recorder: _Recorder | None) -> Any:
     if tool.policy.failures is OnFailure.COLLECT and services.fallback is not None:
         if recorder is not None:
-            recorder.take(report)
+            recorder.report = report
         value = services.fallback(tool, report)
         if recorder is not None:
             recorder.close(CallStatus.FALLBACK)
@@ -199,9 +207,7 @@ def _refused(tool: Tool, report: CoercionReport, services: Services, recorder: _
     raise InvalidArguments(tool.name, report)
 
 
-def _arguments(tool: Tool, report: CoercionReport, services: Services, call: Call) -> tuple[Any, dict[str, Any]]:
-    if not tool.injections and not tool.positional:
-        return (), report.value
+def _arguments(tool: Tool, report: CoercionReport, services: Services, call: Call) -> tuple[Sequence[Any], dict[str, Any]]:
     context = services.context if call.context is None else {**services.context, **call.context}
     return arguments_for(tool, report.value, context)
 
@@ -262,24 +268,21 @@ def _secret_texts(tool: Tool, report: CoercionReport) -> list[str]:
 # -- record --------------------------------------------------------------------------------------------------------------------------
 
 
-def _open(tool: Tool, payload: Any, services: Services, call: Call) -> _Recorder | None:
-    """The recorder of a call, or None when its record would go nowhere."""
-    return _Recorder(tool, payload, services, call) if services.sinks or not is_silent() else None
-
-
 class _Recorder:
-    """Fills the record of one call: opened before the function runs, closed on every way out. It never raises."""
+    """Fills the record of one call: opened when the call arrives, closed on every way out. It never raises."""
 
-    __slots__ = ("record", "report", "services", "started", "tool")
+    __slots__ = ("arguments", "arrived", "call", "invoked", "payload", "report", "services", "started", "tool")
 
     def __init__(self, tool: Tool, payload: Any, services: Services, call: Call) -> None:
         self.tool = tool
+        self.payload = payload
         self.services = services
+        self.call = call
+        self.arrived = time.time()
         self.started = time.perf_counter()
         self.report: CoercionReport | None = None
-        self.record = AuditRecord(
-            tool.name, tool.policy.name, self.hidden(payload), call_id=call.call_id, metadata=dict(call.metadata) if call.metadata else {}
-        )
+        self.arguments: Any = ABSENT
+        self.invoked: dict[str, Any] | None = None
 
     def hidden(self, value: Any) -> Any:
         """A copy with the values of secret parameters masked; text may hold them anywhere, so of a tool with secrets none is kept."""
@@ -290,32 +293,49 @@ class _Recorder:
         names, secret = self.tool.bind.names, self.tool.secret
         return snapshot(value, hide=lambda key: key in secret or names.resolve(key) in secret)
 
-    def take(self, report: CoercionReport) -> None:
-        self.report = report
-        self.record.diagnostics = tuple(report.diagnostics)
-        self.record.failures = tuple(report.failures)
-
     def running(self, report: CoercionReport) -> None:
         """The function is about to run: its arguments are copied now, since it may change them."""
-        self.take(report)
-        self.record.invoked = self.hidden(report.value)
+        self.report = report
+        if self.tool.flat:
+            self.invoked = dict(report.value)
+            if not report.diagnostics and type(self.payload) is dict:
+                self.arguments = self.invoked
+        else:
+            self.invoked = self.hidden(report.value)
 
     def close_with(self, error: BaseException) -> None:
-        if isinstance(error, ToolboxError) and error.report is not None and self.report is None:
-            self.take(error.report)
-        self.record.error = str(error) if isinstance(error, ToolboxError) else type(error).__name__
-        if self.record.invoked is None:
-            self.close(CallStatus.REFUSED)
+        """The call ended with an error."""
+        text = type(error).__name__
+        if isinstance(error, ToolboxError):
+            text = str(error)
+            self.report = self.report or error.report
+        if self.invoked is None:
+            self.close(CallStatus.REFUSED, text)
         elif isinstance(error, ToolTimeout):
-            self.close(CallStatus.TIMEOUT)
+            self.close(CallStatus.TIMEOUT, text)
         else:
-            self.close(CallStatus.CANCELLED if propagates(error) else CallStatus.FAILED)
+            self.close(CallStatus.CANCELLED if propagates(error) else CallStatus.FAILED, text)
 
-    def close(self, status: CallStatus) -> None:
-        record = self.record
-        record.status = status
-        record.duration_ms = (time.perf_counter() - self.started) * 1000
-        deliver(record, self.services)
+    def close(self, status: CallStatus, error: str | None = None) -> None:
+        """The call ended."""
+        report, call = self.report, self.call
+        deliver(
+            AuditRecord(
+                self.tool.name,
+                self.tool.policy.name,
+                self.hidden(self.payload) if self.arguments is ABSENT else self.arguments,
+                self.invoked,
+                () if report is None else tuple(report.diagnostics),
+                () if report is None else tuple(report.failures),
+                status,
+                (time.perf_counter() - self.started) * 1000,
+                error,
+                call.call_id,
+                snapshot(call.metadata) if call.metadata else {},
+                self.arrived,
+            ),
+            self.services,
+        )
 
 
 def deliver(record: AuditRecord, services: Services) -> None:

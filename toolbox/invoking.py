@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final
 
 from toolbox.errors import MissingContext, ToolExecutionError, ToolTimeout
@@ -16,6 +16,7 @@ ABANDONED_LIMIT: Final = 32
 """How many calls that timed out may still be running in threads before further calls with a time limit are refused."""
 
 _GRACE_S: Final = 0.05
+_NEVER_AWAITED: Final = frozenset({str, int, float, bool, type(None), dict, list, tuple})
 _abandoned: Final = threading.BoundedSemaphore(ABANDONED_LIMIT)
 
 
@@ -66,7 +67,7 @@ def propagates(error: BaseException) -> bool:
     return isinstance(error, KeyboardInterrupt) or type(error).__name__ == "CancelledError"
 
 
-def invoke(tool: Tool, positional: list[Any], keywords: dict[str, Any], timeout_s: float | None) -> Any:
+def invoke(tool: Tool, positional: Sequence[Any], keywords: dict[str, Any], timeout_s: float | None) -> Any:
     """Run the function from synchronous code; what it returns that can be awaited is awaited in a loop of its own.
 
     Raises:
@@ -76,7 +77,7 @@ def invoke(tool: Tool, positional: list[Any], keywords: dict[str, Any], timeout_
     if timeout_s is not None:
         return _in_thread(tool, lambda: _finished(tool.function(*positional, **keywords)), timeout_s)
     value = tool.function(*positional, **keywords)
-    return _finished(value) if hasattr(value, "__await__") else value
+    return value if type(value) in _NEVER_AWAITED or not hasattr(value, "__await__") else _finished(value)
 
 
 def _finished(value: Any) -> Any:
@@ -156,7 +157,7 @@ def _in_thread(tool: Tool, work: Callable[[], Any], timeout_s: float) -> Any:
     return box.take()
 
 
-async def invoke_async(tool: Tool, positional: list[Any], keywords: dict[str, Any], timeout_s: float | None) -> Any:
+async def invoke_async(tool: Tool, positional: Sequence[Any], keywords: dict[str, Any], timeout_s: float | None) -> Any:
     """Run the function from asynchronous code; a synchronous one runs in a thread, so that it does not block the loop.
 
     Raises:
@@ -185,7 +186,7 @@ class _Pending:
         self.awaitable = awaitable
 
 
-def _settled(function: Callable[..., Any], positional: list[Any], keywords: dict[str, Any]) -> Any:
+def _settled(function: Callable[..., Any], positional: Sequence[Any], keywords: dict[str, Any]) -> Any:
     try:
         value = function(*positional, **keywords)
     except StopIteration as error:

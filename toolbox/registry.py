@@ -9,7 +9,7 @@ from toolbox.annotations import Converter
 from toolbox.audit import AuditRecord, CallStatus, Sink, is_silent
 from toolbox.coercion import build_coercer
 from toolbox.diagnostics import INVALID, CoercionReport, Outcome
-from toolbox.dispatch import Call, Fallback, Services, check, deliver, walk, walk_async
+from toolbox.dispatch import PLAIN_CALL, Call, Fallback, Services, check, deliver, walk, walk_async
 from toolbox.errors import RegistrationError, ToolboxError, UnknownTool
 from toolbox.json_values import snapshot
 from toolbox.payload import find_calls
@@ -319,7 +319,7 @@ class Registry:
             ToolTimeout: the function did not end in time.
             MissingContext: an injected parameter has no value.
         """
-        call = Call(call_id, context, timeout_s, metadata)
+        call = _said(call_id, context, timeout_s, metadata)
         return walk(self._tools.get(name) or self._found(name, arguments, call), arguments, self._services, call)[0]
 
     async def adispatch(
@@ -334,7 +334,7 @@ class Registry:
         metadata: Mapping[str, Any] | None = None,
     ) -> Any:
         """The asynchronous twin of `dispatch`; a synchronous tool runs in a thread and does not block the loop."""
-        call = Call(call_id, context, timeout_s, metadata)
+        call = _said(call_id, context, timeout_s, metadata)
         return (await walk_async(self._found(name, arguments, call), arguments, self._services, call))[0]
 
     def run(
@@ -349,7 +349,7 @@ class Registry:
         metadata: Mapping[str, Any] | None = None,
     ) -> ToolResult:
         """The same as `dispatch`, but whatever the model or the tool did wrong comes back in the result and is not raised."""
-        call = Call(call_id, context, timeout_s, metadata)
+        call = _said(call_id, context, timeout_s, metadata)
         try:
             found = self._found(name, arguments, call)
             value, report = walk(found, arguments, self._services, call)
@@ -369,7 +369,7 @@ class Registry:
         metadata: Mapping[str, Any] | None = None,
     ) -> ToolResult:
         """The asynchronous twin of `run`."""
-        call = Call(call_id, context, timeout_s, metadata)
+        call = _said(call_id, context, timeout_s, metadata)
         try:
             found = self._found(name, arguments, call)
             value, report = await walk_async(found, arguments, self._services, call)
@@ -461,6 +461,13 @@ class Registry:
 
     def __repr__(self) -> str:
         return f"<Registry {len(self)} tools, policy {self.policy.name}>"
+
+
+def _said(call_id: str | None, context: Mapping[Any, Any] | None, timeout_s: float | None, metadata: Mapping[str, Any] | None) -> Call:
+    """What the caller said about a call; most calls come without a word, and share one value."""
+    if call_id is None and context is None and timeout_s is None and metadata is None:
+        return PLAIN_CALL
+    return Call(call_id, context, timeout_s, metadata)
 
 
 def _is_async(handler: Callable[..., Any]) -> bool:

@@ -14,7 +14,7 @@ from toolbox.diagnostics import Diagnostic, Risk
 from toolbox.matching import NameIndex, closest
 from toolbox.policy import Policy
 from toolbox.schema import write_schema
-from toolbox.types import Document, Field, NeverType, ObjectType
+from toolbox.types import BooleanType, Document, EnumType, Field, NeverType, NullType, NumberType, ObjectType, StringType, Type, UnionType
 
 __all__ = ["Tool", "ToolCall", "ToolNames", "make_tool", "read_tool"]
 
@@ -59,6 +59,8 @@ class Tool:
         injections: parameters that come from the caller's context.
         reserved: names that no payload may set.
         is_async: whether the function is declared ``async``.
+        flat: whether every parameter is a plain scalar and none is secret, so that a shallow copy keeps the arguments.
+        plain: whether every parameter can be passed by name and none comes from the context.
         bind: makes an object of arguments of a payload.
         coerce: makes the arguments that the function takes of that object.
     """
@@ -77,6 +79,8 @@ class Tool:
     injections: tuple[Injection, ...] = field(default=(), repr=False)
     reserved: frozenset[str] = frozenset()
     is_async: bool = False
+    plain: bool = True
+    flat: bool = False
     bind: Binder = field(repr=False, kw_only=True)
     coerce: Coercer = field(repr=False, kw_only=True)
 
@@ -146,6 +150,8 @@ def make_tool(
         injections=injections,
         reserved=reserved,
         is_async=is_async,
+        plain=not injections and not positional,
+        flat=not secret and _is_flat(document),
         bind=Binder(name, document, effective, reserved),
         coerce=build_coercer(document, effective),
     )
@@ -187,6 +193,17 @@ def read_tool(
         is_async=shape.is_async,
         also_reserved=shape.bound,
     )
+
+
+def _is_flat(document: Document) -> bool:
+    root = document.root
+    return isinstance(root, ObjectType) and isinstance(root.additional, NeverType) and all(_is_scalar(item.type) for item in root.fields)
+
+
+def _is_scalar(node: Type) -> bool:
+    if isinstance(node, UnionType):
+        return all(map(_is_scalar, node.members))
+    return node.construct is None and isinstance(node, BooleanType | NumberType | StringType | NullType | EnumType)
 
 
 class ToolNames:

@@ -21,7 +21,9 @@ _LINES: Final = 20
 
 _logger: Final = logging.getLogger(LOGGER_NAME)
 # Without a handler of its own, the standard library would print warnings of a program that never asked for a log.
-_logger.addHandler(logging.NullHandler())
+_OWN_HANDLERS: Final[list[logging.Handler]] = [logging.NullHandler()]
+_logger.addHandler(_OWN_HANDLERS[0])
+_root: Final = logging.getLogger()
 
 _QUIET: Final = frozenset({CallStatus.DONE})
 _LEVELS: Final = {Risk.INFO: logging.INFO, Risk.WARNING: logging.WARNING, Risk.RISKY: logging.WARNING}
@@ -29,10 +31,14 @@ _LEVELS: Final = {Risk.INFO: logging.INFO, Risk.WARNING: logging.WARNING, Risk.R
 
 def is_silent(level: int = logging.ERROR) -> bool:
     """Whether a line of this level would go nowhere, so that it need not be made."""
-    # Another thread may be importing structlog at this moment, so the function may not be there yet.
-    is_configured = getattr(sys.modules.get("structlog"), "is_configured", None)
-    if is_configured is not None and is_configured():
-        return False
+    if "structlog" in sys.modules:
+        # Another thread may be importing structlog at this moment, so the function may not be there yet.
+        is_configured = getattr(sys.modules["structlog"], "is_configured", None)
+        if is_configured is not None and is_configured():
+            return False
+    # The common case first: nobody has given this logger, or the root, a handler.
+    if _logger.handlers == _OWN_HANDLERS and not _root.handlers and _logger.parent is _root:
+        return True
     return not _logger.isEnabledFor(level) or not _has_listeners()
 
 

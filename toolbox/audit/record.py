@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from toolbox.diagnostics import Diagnostic, Failure, Risk
 
 __all__ = ["AuditRecord", "CallStatus", "MemorySink", "Sink"]
+
+
+# A random id for the process and a number in it: unique, and far cheaper than a random id for each call.
+_process_id = uuid.uuid4().hex
+_numbers: Final = itertools.count(1)
+
+
+def _renew_process_id() -> None:
+    global _process_id  # noqa: PLW0603 - a forked process must not go on with its parent's id
+    _process_id = uuid.uuid4().hex
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_process_id)
 
 
 class CallStatus(StrEnum):
@@ -67,7 +83,7 @@ class AuditRecord:
     call_id: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     time: float = field(default_factory=time.time)
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    id: str = field(default_factory=lambda: f"{_process_id}-{next(_numbers):x}")
 
     @property
     def worst_risk(self) -> Risk | None:

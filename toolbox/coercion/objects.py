@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from toolbox.coercion.builder import Builder, Coercer, check_constraints
 from toolbox.coercion.embedded import read_embedded, rebased
+from toolbox.coercion.scalars import untouched
 from toolbox.coercion.judge import BEST_EFFORT, INFO, RISKY, STRING, WARNING, Judge
 from toolbox.diagnostics import (
     ABSENT,
@@ -172,7 +173,8 @@ class _Fields:
         self.plans = tuple(self._plan(field, builder) for field in node.fields)
         self.by_name = {plan.name: plan for plan in self.plans}
         # What the loop for a clean call needs, and nothing else.
-        self.quick = tuple((plan.name, plan.target, plan.coerce) for plan in self.plans)
+        self.quick = tuple((plan.name, plan.target, untouched(plan.field.type), plan.coerce) for plan in self.plans)
+        self.drops = any(plan.target == "" for plan in self.plans)
         self.convert = _from_other(node, builder, self.coerce_fields)
 
     def _plan(self, field: Field, builder: Builder) -> _Plan:
@@ -193,8 +195,11 @@ class _Fields:
         if len(value) == len(self.quick) and self.holds is None:
             made: dict[str, Any] = {}
             complete = True
-            for name, target, coerce in self.quick:
+            for name, target, kinds, coerce in self.quick:
                 item = value.get(name, ABSENT)
+                if type(item) in kinds:
+                    made[target] = item
+                    continue
                 if item is ABSENT:
                     break
                 coerced = coerce(item, (path, name), out)
@@ -203,7 +208,8 @@ class _Fields:
                 else:
                     made[target] = coerced
             else:
-                made.pop("", None)
+                if self.drops:
+                    made.pop("", None)
                 return made if complete else (INVALID if path is not None else made)
             if made or not complete:
                 return self.by_rules(value, path, out, made, complete)

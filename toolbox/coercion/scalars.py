@@ -11,9 +11,21 @@ from toolbox.coercion.builder import Builder, Coercer, check_constraints, single
 from toolbox.coercion.judge import BEST_EFFORT, EXACT, INFO, RISKY, STRING, WARNING
 from toolbox.coercion.numerals import read_numeral
 from toolbox.diagnostics import INVALID, FailureReason, Outcome, Path, json_name
-from toolbox.types import AnyType, BooleanType, IntegerType, NeverType, NullType, NumberText, NumberType
+from toolbox.types import (
+    CONSTRAINTS,
+    AnyType,
+    BooleanType,
+    IntegerType,
+    NeverType,
+    NullType,
+    NumberText,
+    NumberType,
+    StringType,
+    Type,
+    UnionType,
+)
 
-__all__ = ["NULL_WORDS", "any_value", "boolean", "integer", "never", "null", "number", "plain"]
+__all__ = ["NULL_WORDS", "any_value", "boolean", "integer", "never", "null", "number", "plain", "untouched"]
 
 NULL_WORDS: Final = frozenset({"null", "none", "nil", "undefined"})
 _BOOLEAN_WORDS: Final = {"true": True, "false": False}
@@ -305,3 +317,30 @@ def plain(value: Any) -> Any:
     if isinstance(value, list):
         return [plain(item) for item in value]
     return value
+
+
+_NOTHING: Final[frozenset[type]] = frozenset()
+
+
+def untouched(node: Type) -> frozenset[type]:
+    """The Python types of which the node takes every value just as it is, so that no coercer need be asked."""
+    if node.construct is not None or any(getattr(node, item.attribute) not in (None, False) for item in CONSTRAINTS.get(type(node), ())):
+        return _NOTHING
+    if isinstance(node, UnionType):
+        if node.one_of:
+            return _NOTHING
+        kinds = _NOTHING.union(*map(untouched, node.members))
+        # With null beside it, some texts mean null.
+        return kinds - {str} if type(None) in kinds else kinds
+    if isinstance(node, AnyType):
+        return frozenset({str, int, bool, type(None)})
+    if isinstance(node, StringType):
+        return _NOTHING if node.format or node.encoding else frozenset({str})
+    return _UNTOUCHED.get(type(node), _NOTHING)
+
+
+_UNTOUCHED: Final[dict[type[Type], frozenset[type]]] = {
+    NullType: frozenset({type(None)}),
+    BooleanType: frozenset({bool}),
+    IntegerType: frozenset({int}),
+}
