@@ -29,8 +29,28 @@ if TYPE_CHECKING:
     )
     from toolbox.matching import MatchLevel, fuzzy_match_enum
     from toolbox.payload import ExtractedPayload, extract_arguments
-    from toolbox.policy import ABSORBING, LENIENT, STRICT, CoercionLevel, Limits, Missing, OnFailure, Policy, ProseCalls, RepairLevel, Unknown
-    from toolbox.registry import Registry, coerce_enums, coerce_to_schema, default_registry, normalize_from_schema, normalize_tool_args, tool
+    from toolbox.policy import (
+        ABSORBING,
+        LENIENT,
+        STRICT,
+        CoercionLevel,
+        Limits,
+        Missing,
+        OnFailure,
+        Policy,
+        ProseCalls,
+        RepairLevel,
+        Unknown,
+    )
+    from toolbox.registry import (
+        Registry,
+        coerce_enums,
+        coerce_to_schema,
+        default_registry,
+        normalize_from_schema,
+        normalize_tool_args,
+        tool,
+    )
     from toolbox.results import ToolResult
     from toolbox.tools import Tool, ToolCall
 

@@ -88,7 +88,7 @@ class Binder:
             )
         return self._changed({single.name: payload}, payload, DiagnosticKind.BOUND, f"bound to {single.name}", out)
 
-    def _from_object(self, payload: Mapping[str, Any], out: Outcome) -> Any:
+    def _from_object(self, payload: Any, out: Outcome) -> Any:
         for _ in range(_LAYERS):
             if not payload or any(key in self.names.declared for key in payload):
                 break
@@ -103,7 +103,7 @@ class Binder:
             return payload
         return self._without_reserved(payload, out)
 
-    def _inner(self, payload: Mapping[str, Any], out: Outcome) -> Any:
+    def _inner(self, payload: Mapping[Any, Any], out: Outcome) -> Any:
         """What stands inside a needless wrapper, or None when there is no such wrapper."""
         if self.open:
             return None
@@ -115,26 +115,28 @@ class Binder:
             return None
         named = next((payload[key] for key in ("name", "tool", "function") if isinstance(payload.get(key), str)), None)
         if named is not None and normalise(named.rpartition(".")[2]) != self.tool and normalise(named) != self.tool:
-            return out.fail(None, FailureReason.INVALID, self.expected, payload, "the call inside names another tool", "Send the arguments alone")
+            return out.fail(
+                None, FailureReason.INVALID, self.expected, payload, "the call inside names another tool", "Send the arguments alone"
+            )
         inner = self._opened(payload[wrappers[0]])
         if inner is None or not self._ours(inner):
             return None
         return self._changed(inner, payload, DiagnosticKind.UNWRAPPED, str(wrappers[0])[:64], out)
 
-    def _opened(self, inner: Any) -> Mapping[str, Any] | None:
+    def _opened(self, inner: Any) -> Mapping[Any, Any] | None:
         if isinstance(inner, str):
             found = read_embedded(inner, self.policy.limits)
             inner = None if found is None else found.value
         return inner if isinstance(inner, Mapping) else None
 
-    def _ours(self, inner: Mapping[str, Any]) -> bool:
+    def _ours(self, inner: Mapping[Any, Any]) -> bool:
         if not inner:
             return not any(field.required for field in self.names.declared.values())
         if any(isinstance(key, str) and self.names.resolve(key) is not None for key in inner):
             return True
         return len(inner) == 1 and any(str(key).lower() in _WRAPPERS for key in inner)
 
-    def _fold(self, payload: Mapping[str, Any], out: Outcome) -> Any:
+    def _fold(self, payload: Mapping[Any, Any], out: Outcome) -> Any:
         """The fields of the one parameter that is an object, sent without that object around them."""
         fields = self.folded
         if fields is None or self.only is None or self.open:
@@ -158,7 +160,7 @@ class Binder:
             suggestion="Send the arguments by name, as one object",
         )
 
-    def _without_reserved(self, payload: Mapping[str, Any], out: Outcome) -> Any:
+    def _without_reserved(self, payload: Mapping[Any, Any], out: Outcome) -> Any:
         """Names that the application sets itself are not the model's to set, whatever else the tool takes."""
         for name in sorted(self.reserved.intersection(payload)):
             if self.policy.unknown is Unknown.FORBID:

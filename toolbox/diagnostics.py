@@ -157,7 +157,7 @@ def shorten(value: object, limit: int = VALUE_SHOWN) -> str:
     """
     try:
         text = _brief(value, limit, 3)
-    except Exception:  # a value's own __repr__ or __str__ may do anything
+    except Exception:  # noqa: BLE001 - a value's own __repr__ or __str__ may do anything
         text = f"a {type(value).__name__}"
     return text if len(text) <= limit + 8 else text[: limit - 3] + "..."
 
@@ -264,7 +264,8 @@ def describe(diagnostic: Diagnostic) -> str:
     elif kind is DiagnosticKind.DEFAULTED:
         text = f"used the default {after}" if diagnostic.before is ABSENT else f"used the default {after} for {before}"
     elif kind is DiagnosticKind.DROPPED:
-        text = f"left out {before}, which is not declared"
+        repeated = diagnostic.conversion == "repeated items"
+        text = f"left out what was repeated in {before}" if repeated else f"left out {before}, which is not declared"
     elif kind is DiagnosticKind.PRESERVED:
         text = f"kept {before} aside, which is not declared"
     elif kind is DiagnosticKind.RENAMED:
@@ -430,9 +431,7 @@ class CoercionReport:
 _CONVERSIONS: Final = frozenset({DiagnosticKind.COERCED, DiagnosticKind.MATCHED, DiagnosticKind.DECODED})
 
 
-def masked(
-    diagnostics: Sequence[Diagnostic], failures: Sequence[Failure], secret: Iterable[str]
-) -> tuple[list[Diagnostic], list[Failure]]:
+def masked(diagnostics: Sequence[Diagnostic], failures: Sequence[Failure], secret: Iterable[str]) -> tuple[list[Diagnostic], list[Failure]]:
     """Copies in which the values at or below the named top-level parameters are masked."""
     prefixes = tuple("$" + _key_text(name) for name in secret)
 

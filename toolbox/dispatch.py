@@ -234,7 +234,7 @@ def _message(error: BaseException, tool: Tool, report: CoercionReport) -> str:
     """The text of an exception: bounded, printable, secret values masked."""
     try:
         words = str(error)
-    except Exception:  # an exception's own __str__ may raise
+    except Exception:  # noqa: BLE001 - an exception's own __str__ may raise
         words = ""
     words = words[: MESSAGE_LIMIT * 8]
     for secret in _secret_texts(tool, report):
@@ -344,6 +344,6 @@ def deliver(record: AuditRecord, services: Services) -> None:
     for sink in services.sinks:
         try:
             sink(record)
-        except Exception as error:  # whatever an application's sink does, the call has had its effect already
+        except Exception as error:  # noqa: BLE001 - whatever an application's sink does, the call has had its effect already
             services.lost_records += 1
             warn("audit_sink_failed", sink=type(sink).__name__, error=type(error).__name__)

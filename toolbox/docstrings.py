@@ -34,9 +34,9 @@ class DocText:
 
 
 def read_docstring(text: str | None) -> DocText:
-    """Read a docstring of any of the four styles.
+    r"""Read a docstring of any of the four styles.
 
-    >>> read_docstring("Add.\\n\\nArgs:\\n    a: the first number.").parameters
+    >>> read_docstring("Add.\n\nArgs:\n    a: the first number.").parameters
     {'a': 'the first number.'}
     """
     if not text or not text.strip():
@@ -44,7 +44,7 @@ def read_docstring(text: str | None) -> DocText:
     clean = inspect.cleandoc(text)
     if not _has_sections(clean):
         return DocText(clean)
-    import docstring_parser  # noqa: PLC0415 - imported when the first docstring with sections is read
+    import docstring_parser
 
     prepared = _CROWDED_SECTION.sub(r"\n\1\2", _SPACE_BEFORE_COLON.sub(r"\1:", clean))
     try:
@@ -59,7 +59,8 @@ def read_docstring(text: str | None) -> DocText:
 
 
 _SECTION: Final = re.compile(
-    r"^[ \t]*(?:(?:Args|Arguments|Parameters|Params|Attributes|Keyword Args|Keyword Arguments|Other Parameters|Returns?|Yields?|Raises)\s*:?[ \t]*$"
+    r"^[ \t]*(?:(?:Args|Arguments|Parameters|Params|Attributes|Keyword Args|Keyword Arguments|Other Parameters"
+    r"|Returns?|Yields?|Raises)\s*:?[ \t]*$"
     r"|[:@](?:param|parameter|arg|argument|key|keyword|type|returns?|rtype|raises?|ivar|cvar|var|attr)\b)",
     re.MULTILINE,
 )

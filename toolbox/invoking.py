@@ -121,7 +121,7 @@ class _Box:
     def fill(self, work: Callable[[], Any]) -> None:
         try:
             self.value = work()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - it is raised again where the result is taken
             self.error = error
         with self.lock:
             self.done.set()

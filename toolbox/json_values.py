@@ -7,10 +7,10 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import json
 import math
 import pathlib
 import uuid
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -129,13 +129,17 @@ class _Snapshot:
             return value
         try:
             return self.scalar(value) if isinstance(value, str | int | float) else self.compound(value, depth)
-        except Exception:  # a value's own methods may do anything
+        except Exception:  # noqa: BLE001 - a value's own methods may do anything
             return f"<{type(value).__name__}>"
 
     def scalar(self, value: Any) -> Any:
         if isinstance(value, str):
             text = str(value) if type(value) is not str else value
-            return text if len(text) <= self.bounds.text else f"{text[: self.bounds.text]}... <{len(text) - self.bounds.text:,} more characters>"
+            return (
+                text
+                if len(text) <= self.bounds.text
+                else f"{text[: self.bounds.text]}... <{len(text) - self.bounds.text:,} more characters>"
+            )
         if isinstance(value, int):
             return int(value) if value.bit_length() < 4_000 else f"<integer of about {value.bit_length() * 3 // 10:,} digits>"
         return float(value) if math.isfinite(value) else str(float(value))
@@ -149,7 +153,8 @@ class _Snapshot:
         exact = json_value(value)
         if exact is not ABSENT:
             return self.copy(exact, depth)
-        return self.scalar(repr(value)) if type(value).__repr__ is not object.__repr__ else f"<{type(value).__name__}>"
+        has_repr = any("__repr__" in vars(kind) for kind in type(value).__mro__[:-1])
+        return self.scalar(repr(value)) if has_repr else f"<{type(value).__name__}>"
 
     def mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
         made: dict[str, Any] = {}

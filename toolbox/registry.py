@@ -7,12 +7,12 @@ from typing import Any, TypeVar, overload
 
 from toolbox.annotations import Converter
 from toolbox.audit import AuditRecord, CallStatus, Sink, is_silent
-from toolbox.coercion import build_coercer
+from toolbox.coercion import build_coercer, coerce_enums_in
 from toolbox.diagnostics import INVALID, CoercionReport, Outcome
 from toolbox.dispatch import PLAIN_CALL, Call, Fallback, Services, check, deliver, walk, walk_async
 from toolbox.errors import RegistrationError, ToolboxError, UnknownTool
 from toolbox.json_values import snapshot
-from toolbox.payload import find_calls
+from toolbox.payload import check_limits, find_calls
 from toolbox.policy import LENIENT, Policy
 from toolbox.providers import ExportedTool, write_tools
 from toolbox.results import ToolResult
@@ -20,7 +20,7 @@ from toolbox.schema import InvalidSchema, read_schema
 from toolbox.tools import Tool, ToolCall, ToolNames, make_tool, read_tool
 from toolbox.types import Document, NeverType, ObjectType
 
-__all__ = ["Registry", "coerce_to_schema", "normalize_from_schema", "normalize_tool_args", "tool"]
+__all__ = ["Registry", "coerce_enums", "coerce_to_schema", "normalize_from_schema", "normalize_tool_args", "tool"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -212,13 +212,8 @@ class Registry:
             UnknownTool: a name is not registered.
         """
         chosen = Registry(self.policy, converters=self._converters)
-        chosen._services = Services(
-            chosen._names, self._services.sinks, self._services.fallback, self._services.context
-        )
-        if callable(keep):
-            tools = [item for item in self if keep(item)]
-        else:
-            tools = [self[name] for name in keep]
+        chosen._services = Services(chosen._names, self._services.sinks, self._services.fallback, self._services.context)
+        tools = [item for item in self if keep(item)] if callable(keep) else [self[name] for name in keep]
         for item in tools:
             chosen._tools[item.name] = item
         chosen._names.refresh()
@@ -270,7 +265,7 @@ class Registry:
     def __len__(self) -> int:
         return len(self._tools)
 
-    def resolve(self, name: str) -> Tool:
+    def resolve(self, name: Any) -> Tool:
         """The tool that a name stands for: exactly, by other separators or case, or by the last part of a qualified name.
 
         Raises:
@@ -320,7 +315,7 @@ class Registry:
             MissingContext: an injected parameter has no value.
         """
         call = _said(call_id, context, timeout_s, metadata)
-        return walk(self._tools.get(name) or self._found(name, arguments, call), arguments, self._services, call)[0]
+        return walk(self._tools.get(name) or self._found(name, call), arguments, self._services, call)[0]
 
     async def adispatch(
         self,
@@ -335,7 +330,7 @@ class Registry:
     ) -> Any:
         """The asynchronous twin of `dispatch`; a synchronous tool runs in a thread and does not block the loop."""
         call = _said(call_id, context, timeout_s, metadata)
-        return (await walk_async(self._found(name, arguments, call), arguments, self._services, call))[0]
+        return (await walk_async(self._found(name, call), arguments, self._services, call))[0]
 
     def run(
         self,
@@ -351,7 +346,7 @@ class Registry:
         """The same as `dispatch`, but whatever the model or the tool did wrong comes back in the result and is not raised."""
         call = _said(call_id, context, timeout_s, metadata)
         try:
-            found = self._found(name, arguments, call)
+            found = self._found(name, call)
             value, report = walk(found, arguments, self._services, call)
         except ToolboxError as error:
             return self._failed(name, error, call_id)
@@ -371,7 +366,7 @@ class Registry:
         """The asynchronous twin of `run`."""
         call = _said(call_id, context, timeout_s, metadata)
         try:
-            found = self._found(name, arguments, call)
+            found = self._found(name, call)
             value, report = await walk_async(found, arguments, self._services, call)
         except ToolboxError as error:
             return self._failed(name, error, call_id)
@@ -411,13 +406,15 @@ class Registry:
         found = find_calls(raw, known=self._names, policy=self.policy)
         return [ToolCall(item.name, item.arguments, item.call_id, item.diagnostics) for item in found]
 
-    def _found(self, name: str, arguments: Any, call: Call) -> Tool:
+    def _found(self, name: str, call: Call) -> Tool:
         try:
             return self.resolve(name)
         except UnknownTool as error:
             if self._services.sinks or not is_silent():
                 # Without a tool nobody knows which arguments are secret, so none are kept.
-                record = AuditRecord(str(name)[:256], self.policy.name, None, call_id=call.call_id, metadata=snapshot(dict(call.metadata or {})))
+                record = AuditRecord(
+                    str(name)[:256], self.policy.name, None, call_id=call.call_id, metadata=snapshot(dict(call.metadata or {}))
+                )
                 record.status, record.error = CallStatus.UNKNOWN_TOOL, str(error)
                 deliver(record, self._services)
             raise
@@ -473,7 +470,8 @@ def _said(call_id: str | None, context: Mapping[Any, Any] | None, timeout_s: flo
 def _is_async(handler: Callable[..., Any]) -> bool:
     import inspect
 
-    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(getattr(type(handler), "__call__", None))
+    method = vars(type(handler)).get("__call__")
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(method)
 
 
 def _object(document: Document) -> ObjectType:
@@ -488,7 +486,9 @@ def _parameters_of(document: Document) -> Document:
 
     root = document.root
     if not isinstance(root, ObjectType):
-        raise ValueError("the schema of a tool's parameters must describe an object: {'type': 'object', 'properties': {...}}")
+        raise ValueError(  # noqa: TRY004 - the value of the schema is wrong, not the type of an argument
+            "the schema of a tool's parameters must describe an object: {'type': 'object', 'properties': {...}}"
+        )
     return document if root.additional is not None else Document(replace(root, additional=NeverType()), document.definitions)
 
 
@@ -554,9 +554,32 @@ def coerce_to_schema(
         InvalidSchema: the schema is invalid.
         PayloadError: the value is beyond the limits.
     """
-    from toolbox.payload import check_limits
-
     check_limits(value, policy.limits)
     out = Outcome()
     made = build_coercer(read_schema(schema if isinstance(schema, bool) else dict(schema), resources=resources), policy)(value, None, out)
     return CoercionReport(value, None if made is INVALID else made, out.diagnostics, out.failures, out.residual)
+
+
+def coerce_enums(args: Mapping[str, Any], schema: Mapping[str, Any], policy: Policy = LENIENT) -> CoercionReport:
+    """Match every enum field of a payload, at any depth, and leave everything else as it is.
+
+    Args:
+        args: the payload; it is not changed.
+        schema: a JSON Schema of it.
+        policy: how far the matching may go.
+
+    Returns:
+        The report. A value that matches no choice stays as it came, and is among the failures.
+
+    Raises:
+        InvalidSchema: the schema is invalid.
+        PayloadError: the payload is beyond the limits.
+
+    >>> schema = {"properties": {"order": {"enum": ["asc", "desc"]}}}
+    >>> coerce_enums({"order": "ASCENDING", "table": "t"}, schema).normalized_args
+    {'order': 'asc', 'table': 't'}
+    """
+    check_limits(args, policy.limits)
+    out = Outcome()
+    made = coerce_enums_in(read_schema(dict(schema)), args, policy, out)
+    return CoercionReport(args, made, out.diagnostics, out.failures)

@@ -61,6 +61,7 @@ class NumberText(float):
     text: str
 
     def __new__(cls, text: str) -> NumberText:
+        """A number of its literal."""
         number = super().__new__(cls, text)
         number.text = text
         return number

@@ -1,8 +1,8 @@
 """Python signatures and annotations -> the representation."""
 
 from toolbox.annotations.callables import CallableShape, Injection, read_annotation, read_callable
-from toolbox.json_values import json_value
 from toolbox.annotations.markers import Converter, Injected, OpenEnum, Param
+from toolbox.json_values import json_value
 
 __all__ = [
     "CallableShape",

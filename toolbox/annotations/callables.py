@@ -12,12 +12,12 @@ from typing import Any
 import typing_extensions
 
 from toolbox.annotations.classes import fresh, resolve_hints
-from toolbox.json_values import json_value
 from toolbox.annotations.markers import Converter
 from toolbox.annotations.metadata import expand, refine
 from toolbox.annotations.reader import AnnotationReader, Problem, as_nullable
 from toolbox.docstrings import DocText, read_docstring
 from toolbox.errors import RegistrationError
+from toolbox.json_values import json_value
 from toolbox.types import AnyType, ArrayType, Document, Field, NeverType, ObjectType, Ref, Type, UnionType
 
 __all__ = ["CallableShape", "Injection", "read_annotation", "read_callable"]
@@ -204,8 +204,6 @@ class _CallableReader:
             return Injection(parameter.name, _wanted(annotation), not has_default, parameter.kind is parameter.POSITIONAL_ONLY)
         default = parameter.default
         if has_default and type(default).__name__ == "FieldInfo":  # pydantic's Field(...) in the place of the default
-
-
             for item in expand([default]):
                 node = refine(node, item, extras)
             has_default = False
@@ -274,7 +272,9 @@ def _with_default(node: Type, default: Any, constant: bool) -> Type:
 
 def _unannotated(parameter: inspect.Parameter, function: Any) -> str:
     if parameter.name in ("self", "cls") and inspect.isfunction(function):
-        return f"parameter {parameter.name!r}: this is a method without its instance: register the bound method, instance.{function.__name__}"
+        return (
+            f"parameter {parameter.name!r}: this is a method without its instance: register the bound method, instance.{function.__name__}"
+        )
     return (
         f"parameter {parameter.name!r} has no annotation: write the type that it takes, such as {parameter.name}: str, "
         f"or {parameter.name}: Any to take every value as it comes"
@@ -291,7 +291,7 @@ def _innermost(function: Any) -> Any:
         elif hasattr(function, "__wrapped__"):
             function = function.__wrapped__
         elif isinstance(function, type):
-            return function.__init__
+            return vars(function).get("__init__", function)
         elif not inspect.isroutine(function) and callable(function):
             function = type(function).__call__
         else:
@@ -361,7 +361,6 @@ def _is_async(function: Any) -> bool:
 
 def _holds_secret(node: Type, document: Document, depth: int = 0) -> bool:
     """Whether a field marked secret stands anywhere inside: then the whole argument is masked."""
-
     if depth > 16:
         return False
     if isinstance(node, Ref):

@@ -103,7 +103,7 @@ def _hints(origin: type) -> dict[str, Any]:
         # One name that cannot be resolved must not hide the others; the reader names it with an advice.
         hints: dict[str, Any] = {}
         for base in reversed(origin.__mro__):
-            hints.update(base.__dict__.get("__annotations__", {}))
+            hints.update(inspect.get_annotations(base))
         return hints
 
 
@@ -154,7 +154,7 @@ def fresh(value: Any) -> Callable[[], Any]:
     def made() -> Any:
         try:
             return copy.deepcopy(value)
-        except Exception:  # a lock, a connection: it can only be shared
+        except Exception:  # noqa: BLE001 - a lock, a connection: it can only be shared
             return value
 
     return made
@@ -166,7 +166,7 @@ def _is_typed_dict(origin: type) -> bool:
 
 def _read_typed_dict(_annotation: Any, origin: type) -> ClassShape:
     hints, (summary, words) = _hints(origin), _described(origin)
-    required = getattr(origin, "__required_keys__", frozenset())
+    required: frozenset[str] = getattr(origin, "__required_keys__", frozenset())
     members = []
     for name, annotation in hints.items():
         inner, needed = annotation, name in required
@@ -298,7 +298,9 @@ def _read_msgspec(_annotation: Any, origin: Any) -> ClassShape:
     config = origin.__struct_config__
     members = []
     for item in msgspec.structs.fields(origin):
-        member = Member(item.encode_name, hints.get(item.name, item.type), required=item.required, target=item.name, description=words.get(item.name))
+        member = Member(
+            item.encode_name, hints.get(item.name, item.type), required=item.required, target=item.name, description=words.get(item.name)
+        )
         if item.encode_name != item.name:
             member.aliases = (item.name,)
         if item.default is not msgspec.NODEFAULT:

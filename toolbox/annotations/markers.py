@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from toolbox.policy import Policy
 
@@ -69,5 +69,3 @@ class Converter:
 
     source: Any
     convert: Callable[[Any], Any]
-
-

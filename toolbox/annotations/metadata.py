@@ -14,14 +14,11 @@ from toolbox.annotations.markers import InjectedMarker, OpenEnum, Param
 from toolbox.policy import Policy
 from toolbox.types import (
     CONSTRAINTS,
-    AnyType,
     ArrayType,
     EnumType,
-    IntegerType,
     NullType,
     NumberType,
     ObjectType,
-    Ref,
     StringType,
     Type,
     UnionType,
@@ -115,7 +112,9 @@ def refine(node: Type, item: Any, extras: Extras) -> Type:
     return _by_attributes(node, item)
 
 
-_PYDANTIC_VALIDATORS: Final = frozenset({"AfterValidator", "BeforeValidator", "PlainValidator", "WrapValidator", "InstanceOf", "SkipValidation"})
+_PYDANTIC_VALIDATORS: Final = frozenset(
+    {"AfterValidator", "BeforeValidator", "PlainValidator", "WrapValidator", "InstanceOf", "SkipValidation"}
+)
 
 
 def _by_param(node: Type, item: Param, extras: Extras) -> Type:
@@ -173,10 +172,14 @@ def _by_attributes(node: Type, item: Any) -> Type:
     for attribute in ("title", "description"):
         words = getattr(item, attribute, None)
         if isinstance(words, str) and type(item).__name__ == "Meta":
-            node = replace(node, **{attribute: words})
+            node = _with(node, **{attribute: words})
     if type(item).__name__ == "Meta" and getattr(item, "examples", None):
         node = replace(node, examples=tuple(item.examples))
     return node
+
+
+def _with(node: Type, **said: Any) -> Type:
+    return replace(node, **said)
 
 
 def _with_length(node: Type, attribute: str, limit: int) -> Type:
@@ -192,10 +195,12 @@ def _with_length(node: Type, attribute: str, limit: int) -> Type:
 def constrain(node: Type, keyword: str, limit: Any) -> Type:
     """The node with one more limit, where its kind has that keyword; else a check on the Python value."""
     if isinstance(node, UnionType):
-        return replace(node, members=tuple(item if isinstance(item, NullType) else constrain(item, keyword, limit) for item in node.members))
+        return replace(
+            node, members=tuple(item if isinstance(item, NullType) else constrain(item, keyword, limit) for item in node.members)
+        )
     for constraint in CONSTRAINTS.get(type(node), ()):
         if constraint.keyword == keyword and isinstance(limit, int | float):
-            return replace(node, **{constraint.attribute: limit})
+            return _with(node, **{constraint.attribute: limit})
     if keyword in _COMPARE:
         holds, expected = _COMPARE[keyword]
         return checked(node, lambda value: holds(value, limit), expected.format(limit))
@@ -237,5 +242,3 @@ def _in_timezone(value: Any, zone: Any) -> bool:
     if zone is ...:
         return value.tzinfo is not None
     return str(value.tzinfo) == str(zone)
-
-

@@ -21,9 +21,9 @@ from typing import Any, Final
 import typing_extensions
 
 from toolbox.annotations.classes import ClassShape, read_class
-from toolbox.json_values import json_value
 from toolbox.annotations.markers import Converter
 from toolbox.annotations.metadata import Extras, expand, refine
+from toolbox.json_values import json_value
 from toolbox.types import (
     ABSENT,
     AnyType,
@@ -91,7 +91,9 @@ _SCALARS: Final[Mapping[Any, Type]] = {
     datetime.timedelta: _text(datetime.timedelta, "duration"),
     uuid.UUID: _text(uuid.UUID, "uuid"),
     re.Pattern: _text(re.Pattern, "regex"),
+    re.Pattern[str]: _text(re.Pattern, "regex"),
     typing.Pattern: _text(re.Pattern, "regex"),
+    typing.Pattern[str]: _text(re.Pattern, "regex"),
     **{kind: _text(kind, name) for kind, name in _IP_CLASSES.items()},
     **{
         kind: StringType(format="path", construct=kind, instance=pathlib.PurePath)
@@ -250,7 +252,9 @@ class AnnotationReader:
     def _read_alias(self, annotation: Any, alias: Any) -> Type:
         arguments = typing_extensions.get_args(annotation)
         parameters = getattr(alias, "__type_params__", ())
-        return self._defined(annotation, alias.__name__, lambda: self._within(dict(zip(parameters, arguments, strict=False)), alias.__value__))
+        return self._defined(
+            annotation, alias.__name__, lambda: self._within(dict(zip(parameters, arguments, strict=False)), alias.__value__)
+        )
 
     def _within(self, variables: Mapping[Any, Any], annotation: Any) -> Type:
         self._variables.append(variables)
@@ -280,7 +284,7 @@ class AnnotationReader:
     def _read_tuple(self, annotation: Any, arguments: tuple[Any, ...]) -> Type:
         if len(arguments) == 2 and arguments[1] is ...:
             return ArrayType(items=self.read(arguments[0]), construct=tuple, instance=tuple)
-        if not arguments and annotation in (tuple, typing.Tuple):
+        if not arguments and annotation in (tuple, tuple):
             return ArrayType(construct=tuple, instance=tuple)
         if any(typing_extensions.get_origin(item) is typing_extensions.Unpack for item in arguments):
             raise Problem("a tuple with an unpacked part cannot be said in JSON Schema: write tuple[T, ...] or name each item")
@@ -501,7 +505,9 @@ def _read_by_pydantic(annotation: Any) -> Type:
     document = read_schema(adapter.json_schema())
     if document.definitions:
         raise Problem(f"{_shown(annotation)} has a schema with references: use a model instead")
-    return replace(document.root, title=None, construct=adapter.validate_python, instance=annotation if isinstance(annotation, type) else None)
+    return replace(
+        document.root, title=None, construct=adapter.validate_python, instance=annotation if isinstance(annotation, type) else None
+    )
 
 
 def _advice(annotation: Any) -> str:

@@ -66,7 +66,7 @@ def log_record(record: AuditRecord) -> None:
         return
     try:
         _emit(level, "tool_call", _fields(record))
-    except Exception:  # whatever a handler or processor of the application does, the call is not touched by it
+    except Exception:  # noqa: BLE001 - whatever a handler or processor of the application does, the call is not touched by it
         _count_loss()
 
 
@@ -76,7 +76,7 @@ def warn(event: str, **fields: str) -> None:
         return
     try:
         _emit(logging.WARNING, event, fields)
-    except Exception:  # see log_record
+    except Exception:  # noqa: BLE001 - see log_record
         _count_loss()
 
 
@@ -119,5 +119,7 @@ def _emit(level: int, event: str, fields: dict[str, Any]) -> None:
     if structlog.is_configured():
         logger = structlog.get_logger(LOGGER_NAME)
     else:
-        logger = structlog.wrap_logger(_logger, processors=[structlog.processors.JSONRenderer(ensure_ascii=True)], wrapper_class=structlog.BoundLogger)
+        logger = structlog.wrap_logger(
+            _logger, processors=[structlog.processors.JSONRenderer(ensure_ascii=True)], wrapper_class=structlog.BoundLogger
+        )
     getattr(logger, _METHODS[level])(event, **fields)

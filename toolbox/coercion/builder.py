@@ -7,10 +7,11 @@ says is decided at build, so that the hot path holds no flags.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from toolbox.coercion.expected import expectation
-from toolbox.coercion.judge import BEST_EFFORT, WARNING, Judge
+from toolbox.coercion.judge import BEST_EFFORT, STRING, WARNING, Judge
 from toolbox.diagnostics import INVALID, FailureReason, Outcome, Path
 from toolbox.policy import Policy
 from toolbox.types import CONSTRAINTS, Ref, Type
@@ -54,6 +55,12 @@ class Builder:
             self._tightened[tightened] = Builder(self.definitions, tightened, self.factories)
         return self._tightened[tightened]
 
+    def reading_text(self) -> Builder:
+        """The builder of the same document that may read text in any case: a key has no other form in JSON."""
+        if self.policy.coercion >= STRING:
+            return self
+        return Builder(self.definitions, replace(self.policy, coercion=STRING), self.factories)
+
     def expected(self, node: Type) -> str:
         """What the node expects, in words."""
         return expectation(node, self.definitions)
@@ -92,7 +99,7 @@ def constructed(coerce: Coercer, node: Type, builder: Builder) -> Coercer:
             return INVALID
         try:
             return construct(made)
-        except (Exception, SystemExit, GeneratorExit) as error:
+        except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - a constructor is the author's and may raise anything
             return _rejected(error, expected, value, path, out)
 
     return coerce_and_construct
@@ -109,7 +116,7 @@ def _rejected(error: BaseException, expected: str, value: Any, path: Path, out: 
         return INVALID
     try:
         words = str(error)
-    except Exception:  # an exception of the author's may have a text that raises
+    except Exception:  # noqa: BLE001 - an exception of the author's may have a text that raises
         words = ""
     if isinstance(error, KeyError):
         words = ""

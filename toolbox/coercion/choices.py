@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from toolbox.coercion.builder import Builder, Coercer, single_item
@@ -81,7 +81,9 @@ class _Matcher:
             place = self.others.get((str, word))
             if place is None or value is None:
                 return self.refuse(value, path, out)
-            return self.judge.change(out, path, self.expected, value, self.members[place], BEST_EFFORT, RISKY, suggestion="Send text in quotes")
+            return self.judge.change(
+                out, path, self.expected, value, self.members[place], BEST_EFFORT, RISKY, suggestion="Send text in quotes"
+            )
         if isinstance(value, float) and value.is_integer():
             place = self.others.get((int, int(value)))
             if place is not None:
@@ -114,8 +116,9 @@ class _Matcher:
             if typed is not None:
                 return self.judge.change(out, path, self.expected, value, self.members[typed], STRING, INFO)
             found = self.by_name(value) or self.index.find(value, self.ceiling) or self.loosely_by_name(value)
-        except AmbiguousMatch as ambiguous:
-            return self.keep_or(value, path, out, lambda: self.ambiguous(ambiguous, value, path, out))
+        except AmbiguousMatch as error:
+            candidates = error.candidates
+            return self.keep_or(value, path, out, lambda: self.ambiguous(candidates, value, path, out))
         if found is None:
             return self.keep_or(value, path, out, lambda: self.refuse(value, path, out))
         if found.level > self.level:
@@ -182,7 +185,7 @@ class _Matcher:
         suggestion = f"Send {shorten(self.node.values[found.position])} if that is meant"
         return out.fail(path, FailureReason.NOT_A_CHOICE, self.expected, value, "", suggestion, would_be)
 
-    def keep_or(self, value: str, path: Path, out: Outcome, refuse: Any) -> Any:
+    def keep_or(self, value: str, path: Path, out: Outcome, refuse: Callable[[], Any]) -> Any:
         """Keep the text where the enum is open, whatever the policy: it is declared that other text may come."""
         if not self.node.open:
             return refuse()
@@ -193,8 +196,8 @@ class _Matcher:
 
     # -- refusals ----------------------------------------------------------------------------------------------------------------
 
-    def ambiguous(self, error: AmbiguousMatch, value: str, path: Path, out: Outcome) -> Any:
-        shown = ", ".join(shorten(item) for item in error.candidates[:CHOICES_SHOWN])
+    def ambiguous(self, candidates: Sequence[Any], value: str, path: Path, out: Outcome) -> Any:
+        shown = ", ".join(shorten(item) for item in candidates[:CHOICES_SHOWN])
         return out.fail(path, FailureReason.AMBIGUOUS, self.expected, value, f"it could mean {shown}", "Send one of them exactly")
 
     def refuse(self, value: Any, path: Path, out: Outcome) -> Any:

@@ -10,7 +10,7 @@ from toolbox.coercion.embedded import read_embedded
 from toolbox.coercion.formats import NOT_FREE_TEXT
 from toolbox.coercion.judge import BEST_EFFORT, EXACT, RISKY, STRING, WARNING
 from toolbox.coercion.objects import shared_duplicates
-from toolbox.diagnostics import INVALID, DiagnosticKind, FailureReason, Outcome, Path, json_name
+from toolbox.diagnostics import INVALID, DiagnosticKind, FailureReason, Outcome, Path, json_name, path_text
 from toolbox.errors import PayloadError
 from toolbox.types import (
     AnyType,
@@ -135,7 +135,15 @@ class _OtherReadings:
         if item is INVALID or (self.holds is not None and not self.holds([item], value, path, out)):
             return INVALID
         return self.judge.change(
-            out, path, self.expected, value, [item], BEST_EFFORT, WARNING, conversion=f"{_name(value)}->{self.construct}", suggestion="Send an array"
+            out,
+            path,
+            self.expected,
+            value,
+            [item],
+            BEST_EFFORT,
+            WARNING,
+            conversion=f"{_name(value)}->{self.construct}",
+            suggestion="Send an array",
         )
 
     def from_text(self, value: str, path: Path, out: Outcome) -> Any:
@@ -161,7 +169,15 @@ class _OtherReadings:
             return INVALID
         shared_duplicates(found.duplicates, path, out, self.judge)
         return self.judge.change(
-            out, path, self.expected, value, made, STRING, found.risk, conversion=f"str->{self.construct}", suggestion="Send an array, not text"
+            out,
+            path,
+            self.expected,
+            value,
+            made,
+            STRING,
+            found.risk,
+            conversion=f"str->{self.construct}",
+            suggestion="Send an array, not text",
         )
 
     def from_listed(self, value: str, path: Path, out: Outcome) -> Any:
@@ -171,9 +187,16 @@ class _OtherReadings:
         made = self.coerce_items(parts, path, trial)
         if made is INVALID:
             reasons = [failure.detail or str(failure) for failure in trial.failures[:1]]
-            detail = f"read as a list with commas, {reasons[0]}" if self.item_kinds <= {"number"} else "it holds separators, so it is not one item"
+            detail = (
+                f"read as a list with commas, {reasons[0]}"
+                if self.item_kinds <= {"number"}
+                else "it holds separators, so it is not one item"
+            )
             return out.fail(path, FailureReason.INVALID, self.expected, value, detail, "Send an array")
+        # The places of the items are not places in the text, so only what was done to the whole is put on record, with the worst risk.
+        out.diagnostics.extend(found for found in trial.diagnostics if found.path == path_text(path))
         surely = not self.item_kinds & {"text", "any", "other"}
+        worst = max((found.risk for found in trial.diagnostics), default=WARNING)
         return self.judge.change(
             out,
             path,
@@ -181,7 +204,7 @@ class _OtherReadings:
             value,
             made,
             BEST_EFFORT,
-            WARNING if surely else RISKY,
+            max(worst, WARNING) if surely else RISKY,
             conversion=f"str->{self.construct}",
             detail="" if surely else "a text with a comma may be one item or several",
             suggestion="Send an array",

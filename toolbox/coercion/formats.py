@@ -13,7 +13,8 @@ __all__ = ["FORMATS", "NOT_FREE_TEXT", "read_base64", "read_epoch"]
 
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d\Z|\d{8}\Z|\d{4}-?W\d\d(?:-?\d)?\Z", re.ASCII)
 _DATETIME: Final = re.compile(
-    r"(\d{4}-\d\d-\d\d|\d{8}|\d{4}-?W\d\d(?:-?\d)?)[Tt ](\d\d(?::?\d\d(?::?\d\d(?:[.,]\d{1,9})?)?)?)[ ]?([Zz]|[+-]\d\d(?::?\d\d)?)?\Z", re.ASCII
+    r"(\d{4}-\d\d-\d\d|\d{8}|\d{4}-?W\d\d(?:-?\d)?)[Tt ](\d\d(?::?\d\d(?::?\d\d(?:[.,]\d{1,9})?)?)?)[ ]?([Zz]|[+-]\d\d(?::?\d\d)?)?\Z",
+    re.ASCII,
 )
 _TIME: Final = re.compile(r"[Tt]?\d\d:?\d\d(?::?\d\d(?:[.,]\d{1,9})?)?(?:[Zz]|[+-]\d\d(?::?\d\d)?)?\Z", re.ASCII)
 _DURATION: Final = re.compile(
@@ -24,14 +25,16 @@ _DURATION: Final = re.compile(
 _SWAPPABLE: Final = re.compile(r"\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}\b", re.ASCII)
 _EMAIL: Final = re.compile(r"[^@\s]{1,64}@[^@\s.]{1,63}(?:\.[^@\s.]{1,63}){1,8}\Z")
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*\Z")
-_HOSTNAME: Final = re.compile(r"(?=.{1,253}\Z)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*\Z")
+_HOSTNAME: Final = re.compile(
+    r"(?=.{1,253}\Z)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*\Z"
+)
 # The longest text that any of the bounded formats can say something with.
 _LONGEST: Final = 512
 
 
 def _read_date(text: str) -> datetime.date:
     if not _DATE.match(text):
-        raise ValueError(_why_no_date(text))
+        raise ValueError("it has a time of day" if _DATETIME.match(text) else _why_no_date(text))
     return datetime.date.fromisoformat(text)
 
 

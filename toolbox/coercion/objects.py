@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from toolbox.coercion.builder import Builder, Coercer, check_constraints
 from toolbox.coercion.embedded import read_embedded, rebased
-from toolbox.coercion.scalars import untouched
 from toolbox.coercion.judge import BEST_EFFORT, INFO, RISKY, STRING, WARNING, Judge
+from toolbox.coercion.scalars import untouched
 from toolbox.diagnostics import (
     ABSENT,
     INVALID,
@@ -81,7 +81,7 @@ def object_type(node: ObjectType, builder: Builder) -> Coercer:
     return _open_map(node, builder) if not node.fields and node.additional is not None else _Fields(node, builder).coerce
 
 
-def _from_other(node: ObjectType, builder: Builder, coerce_items: Callable[[Mapping[str, Any], Path, Outcome], Any]) -> Coercer:
+def _from_other(node: ObjectType, builder: Builder, coerce_items: Callable[[Mapping[Any, Any], Path, Outcome], Any]) -> Coercer:
     """What an object makes of a value that is none: text of an object is parsed, anything else refused."""
     judge = builder.judge
     expected = builder.expected(node)
@@ -113,7 +113,7 @@ def _open_map(node: ObjectType, builder: Builder) -> Coercer:
     """``dict[K, V]``: every property is coerced alike."""
     assert node.additional is not None
     values = builder.build(node.additional)
-    keys = None if node.keys is None else builder.build(node.keys)
+    keys = None if node.keys is None else builder.reading_text().build(node.keys)
     holds = check_constraints(node, builder)
     expected = builder.expected(node)
 
@@ -168,13 +168,15 @@ class _Fields:
         self.expected = builder.expected(node)
         self.names = Names(node.fields)
         self.holds = check_constraints(node, builder)
-        self.extra = None if node.additional is None or isinstance(node.additional, NeverType) else builder.build(node.additional)
-        self.open = self.extra is not None or node.additional is None
+        self.others = None if node.additional is None or isinstance(node.additional, NeverType) else builder.build(node.additional)
+        self.open = self.others is not None or node.additional is None
         self.plans = tuple(self._plan(field, builder) for field in node.fields)
         self.by_name = {plan.name: plan for plan in self.plans}
         # What the loop for a clean call needs, and nothing else.
         self.quick = tuple((plan.name, plan.target, untouched(plan.field.type), plan.coerce) for plan in self.plans)
         self.drops = any(plan.target == "" for plan in self.plans)
+        # What a tool was given beside its failures is kept for the report; of an object that is to become an instance there is no part.
+        self.parts = node.construct is None
         self.convert = _from_other(node, builder, self.coerce_fields)
 
     def _plan(self, field: Field, builder: Builder) -> _Plan:
@@ -191,7 +193,7 @@ class _Fields:
             return self.coerce_fields(value, path, out)
         return self.convert(value, path, out)
 
-    def coerce_fields(self, value: Mapping[str, Any], path: Path, out: Outcome) -> Any:
+    def coerce_fields(self, value: Mapping[Any, Any], path: Path, out: Outcome) -> Any:
         if len(value) == len(self.quick) and self.holds is None:
             made: dict[str, Any] = {}
             complete = True
@@ -210,12 +212,12 @@ class _Fields:
             else:
                 if self.drops:
                     made.pop("", None)
-                return made if complete else (INVALID if path is not None else made)
+                return made if complete or (path is None and self.parts) else INVALID
             if made or not complete:
                 return self.by_rules(value, path, out, made, complete)
         return self.by_rules(value, path, out, {}, True)
 
-    def by_rules(self, value: Mapping[str, Any], path: Path, out: Outcome, done: dict[str, Any], complete: bool) -> Any:
+    def by_rules(self, value: Mapping[Any, Any], path: Path, out: Outcome, done: dict[str, Any], complete: bool) -> Any:
         """Every rule for names: aliases, spellings, defaults, what is missing, what is unknown.
 
         `done` holds what the quick loop had coerced when it met a missing field; those fields, failed ones too, are not done again.
@@ -230,8 +232,8 @@ class _Fields:
                     made[plan.target] = done[plan.target]
                 continue
             started = False
-            key = given.get(plan.name, ABSENT)
-            if key is ABSENT:
+            key = given.get(plan.name)
+            if key is None:
                 complete = self.absent(plan, path, out, made, missing) and complete
                 continue
             coerced = plan.coerce(value[key], (path, key), out)
@@ -245,16 +247,16 @@ class _Fields:
             self.report_missing(missing, unknown, path, out)
         complete = self.extras(value, unknown, given, made, path, out) and complete
         if not complete:
-            return INVALID if path is not None else made
+            return made if path is None and self.parts else INVALID
         return made if self.holds is None or self.holds(made, value, path, out) else INVALID
 
     # -- names -------------------------------------------------------------------------------------------------------------------
 
-    def assign(self, value: Mapping[str, Any], path: Path, out: Outcome) -> tuple[dict[str, str], list[str]]:
+    def assign(self, value: Mapping[Any, Any], path: Path, out: Outcome) -> tuple[dict[str, Any], list[Any]]:
         """Which key is for which field, and the keys that are for none."""
-        given: dict[str, str] = {}
-        others: dict[str, list[str]] = {}
-        unknown: list[str] = []
+        given: dict[str, Any] = {}
+        others: dict[str, list[Any]] = {}
+        unknown: list[Any] = []
         for key in value:
             if key in self.by_name:
                 given[key] = key
@@ -275,7 +277,7 @@ class _Fields:
                 f"the key {name}",
                 keys[0],
                 name,
-                STRING if self.policy.coercion >= STRING else self.policy.coercion,
+                min(STRING, self.policy.coercion),
                 INFO,
                 kind=DiagnosticKind.RENAMED,
                 conversion="name",
@@ -291,9 +293,7 @@ class _Fields:
         if field.fallback is not None and not field.required:
             after = field.fallback()
             made[plan.target] = after
-            out.diagnostics.append(
-                Diagnostic(path_text((path, plan.name)), DiagnosticKind.DEFAULTED, INFO, ABSENT, after, "default")
-            )
+            out.diagnostics.append(Diagnostic(path_text((path, plan.name)), DiagnosticKind.DEFAULTED, INFO, ABSENT, after, "default"))
             return True
         if not field.required:
             return True
@@ -306,7 +306,7 @@ class _Fields:
         missing.append(plan)
         return False
 
-    def report_missing(self, missing: list[_Plan], unknown: list[str], path: Path, out: Outcome) -> None:
+    def report_missing(self, missing: list[_Plan], unknown: list[Any], path: Path, out: Outcome) -> None:
         """What is missing is named together with what came and is unknown: the one is often meant for the other."""
         for plan in missing:
             near = [key for key in unknown[:100] if isinstance(key, str) and self.names.near(key, [plan.name])]
@@ -322,7 +322,7 @@ class _Fields:
     # -- undeclared properties ---------------------------------------------------------------------------------------------------
 
     def extras(
-        self, value: Mapping[str, Any], unknown: list[str], given: Mapping[str, str], made: dict[str, Any], path: Path, out: Outcome
+        self, value: Mapping[str, Any], unknown: list[Any], given: Mapping[str, Any], made: dict[str, Any], path: Path, out: Outcome
     ) -> bool:
         complete = True
         for key in unknown:
@@ -331,7 +331,7 @@ class _Fields:
                 complete = False
                 out.fail((path, str(key)), FailureReason.WRONG_TYPE, "a key that is text", key)
             elif self.names.resolve(key) is None and self.open:
-                coerced = item if self.extra is None else self.extra(item, (path, key), out)
+                coerced = item if self.others is None else self.others(item, (path, key), out)
                 if coerced is INVALID:
                     complete = False
                 else:
@@ -340,7 +340,7 @@ class _Fields:
                 complete = self.undeclared(key, item, given, path, out) and complete
         return complete
 
-    def undeclared(self, key: str, item: Any, given: Mapping[str, str], path: Path, out: Outcome) -> bool:
+    def undeclared(self, key: str, item: Any, given: Mapping[str, Any], path: Path, out: Outcome) -> bool:
         """An argument that is not declared: refused, kept aside, or left out."""
         place = (path, key)
         free = [name for name in self.by_name if name not in given]

@@ -29,7 +29,18 @@ __all__ = ["NULL_WORDS", "any_value", "boolean", "integer", "never", "null", "nu
 
 NULL_WORDS: Final = frozenset({"null", "none", "nil", "undefined"})
 _BOOLEAN_WORDS: Final = {"true": True, "false": False}
-_LOOSE_BOOLEANS: Final = {"yes": True, "no": False, "on": True, "off": False, "y": True, "n": False, "t": True, "f": False, "1": True, "0": False}
+_LOOSE_BOOLEANS: Final = {
+    "yes": True,
+    "no": False,
+    "on": True,
+    "off": False,
+    "y": True,
+    "n": False,
+    "t": True,
+    "f": False,
+    "1": True,
+    "0": False,
+}
 _SAFE_INTEGER: Final = 2**53
 
 
@@ -201,7 +212,7 @@ def _float(node: NumberType, builder: Builder) -> Coercer:
 def _loses_digits(exact: Decimal, made: float) -> bool:
     if made == 0:
         return exact != 0
-    return abs(made) > _SAFE_INTEGER and exact == exact.to_integral_value() and exact.adjusted() < 400 and int(exact) != int(made)
+    return abs(made) >= _SAFE_INTEGER and exact == exact.to_integral_value() and exact.adjusted() < 400 and int(exact) != int(made)
 
 
 def _decimal(node: NumberType, builder: Builder) -> Coercer:
@@ -285,7 +296,7 @@ def never(node: NeverType, builder: Builder) -> Coercer:
     return coerce_never
 
 
-def any_value(_node: AnyType, builder: Builder) -> Coercer:
+def any_value(_node: AnyType, _builder: Builder) -> Coercer:
     """Coercer that keeps every value, copied, so that the tool cannot change the caller's payload."""
     expected = "a finite number"
 

@@ -21,8 +21,8 @@ def text(node: StringType, builder: Builder) -> Coercer:
     """Coercer of text."""
     if node.encoding == "base64":
         return _formatted(node, builder, read_base64, trims=True)
-    if node.format in FORMATS:
-        name = node.format
+    name = node.format
+    if name is not None and name in FORMATS:
         return _formatted(node, builder, lambda value: read_format(name, value), trims=name in NOT_FREE_TEXT)
     return _plain_text(node, builder)
 
@@ -53,7 +53,9 @@ def _to_text(node: StringType, builder: Builder) -> Coercer:
         if isinstance(value, str):
             return str(value)
         if isinstance(value, bool):
-            return judge.change(out, path, expected, value, "true" if value else "false", BEST_EFFORT, RISKY, suggestion="Send text in quotes")
+            return judge.change(
+                out, path, expected, value, "true" if value else "false", BEST_EFFORT, RISKY, suggestion="Send text in quotes"
+            )
         if isinstance(value, int | float):
             written = value.text if isinstance(value, NumberText) else _number_text(value)
             if written is None:

@@ -94,7 +94,9 @@ def _takes_text(node: Type) -> bool:
     """Whether a node takes any text as it is, so that no word can be told to mean null."""
     if isinstance(node, EnumType):
         return node.open
-    return isinstance(node, AnyType | Opaque) or (isinstance(node, StringType) and node.construct is None and node.format is None and not node.encoding)
+    return isinstance(node, AnyType | Opaque) or (
+        isinstance(node, StringType) and node.construct is None and node.format is None and not node.encoding
+    )
 
 
 class _Members:
@@ -106,7 +108,8 @@ class _Members:
         self.one_of = node.one_of
         self.discriminator = node.discriminator or _inferred_tag(members, builder)
         self.members = tuple(
-            _Member(item, builder.build(item), _kind(builder.resolve(item), builder), _tags(item, self.discriminator, builder)) for item in members
+            _Member(item, builder.build(item), _kind(builder.resolve(item), builder), _tags(item, self.discriminator, builder))
+            for item in members
         )
 
     def coerce(self, value: Any, path: Path, out: Outcome) -> Any:
@@ -158,7 +161,9 @@ class _Members:
 
     def from_clean(self, clean: list[tuple[_Member, Any]], value: Any, path: Path, out: Outcome) -> Any:
         if self.one_of and len(clean) > 1:
-            return out.fail(path, FailureReason.AMBIGUOUS, self.expected, value, "it fits more than one of the alternatives, and must fit one")
+            return out.fail(
+                path, FailureReason.AMBIGUOUS, self.expected, value, "it fits more than one of the alternatives, and must fit one"
+            )
         for _, made in clean:
             if _unchanged(value, made):
                 return made
@@ -170,22 +175,25 @@ class _Members:
         chosen = next((item for item in best if isinstance(item[0].node, IntegerType)), best[0])
         if any(not _alike(chosen[1], made) for _, made, _ in best):
             readings = ", ".join(dict.fromkeys(shorten(made, 40) for _, made, _ in best))
-            return out.fail(path, FailureReason.AMBIGUOUS, self.expected, value, f"it could be read as {readings}", "Send the value in its own type")
+            return out.fail(
+                path, FailureReason.AMBIGUOUS, self.expected, value, f"it could be read as {readings}", "Send the value in its own type"
+            )
         out.diagnostics.extend(chosen[2].diagnostics)
         out.residual.update(chosen[2].residual)
         return chosen[1]
 
     def refuse(self, failed: list[Outcome], value: Any, path: Path, out: Outcome) -> Any:
-        """The failures of the member that came nearest, when one went deeper than the value itself; else one failure for all."""
+        """What one member would have made of the value; else the failures of the one that came nearest, by going deeper; else one for all."""
+        details = [failure for trial in failed for failure in trial.failures]
+        readings = [failure for failure in details if failure.would_be is not None and failure.path == path_text(path)]
+        if readings:
+            nearly = next((failure for failure in readings if failure.reason is FailureReason.TOO_RISKY), readings[0])
+            return out.fail(path, nearly.reason, self.expected, value, nearly.detail, nearly.suggestion, nearly.would_be)
         deeper = [trial for trial in failed if trial.failures and len(trial.failures[0].path) > len(path_text(path))]
         if deeper:
             nearest = min(deeper, key=lambda trial: len(trial.failures))
             out.failures.extend(nearest.failures)
             return INVALID
-        details = [failure for trial in failed for failure in trial.failures]
-        risky = next((failure for failure in details if failure.reason is FailureReason.TOO_RISKY), None)
-        if risky is not None:
-            return out.fail(path, FailureReason.TOO_RISKY, self.expected, value, risky.detail, risky.suggestion, risky.would_be)
         found = next((failure for failure in details if failure.detail and failure.reason is not FailureReason.WRONG_TYPE), None)
         if found is not None:
             return out.fail(path, found.reason, self.expected, value, found.detail, found.suggestion)
@@ -201,7 +209,7 @@ def _alike(left: Any, right: Any) -> bool:
         return left == right
     try:
         return type(left) is type(right) and bool(left == right)
-    except Exception:  # an author's __eq__ may do anything
+    except Exception:  # noqa: BLE001 - an author's __eq__ may do anything
         return False
 
 
