@@ -1,0 +1,125 @@
+"""Every example runs by itself in a fresh interpreter, warnings as errors, and prints its key lines."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+KEY_LINES = {
+    "quickstart": [
+        "34. a tool that does not exist",
+        'info      $.passengers: coerced "2" to 2 (str->int)',
+        'warning   $.cabin: kept "coach", which is none of the known choices',
+        'warning   $._trace_id: left out "req_abc123", which is not declared',
+        '- $.cabin: expected one of "economy", "premium", "business", "first", got "coach".',
+        'invoked   query_inventory(search_term="usb", max_results=10, include_discontinued=false, categories=["cables"])',
+        "returned  orders in us-east-1: 100 records, desc",
+        '- $.status: expected one of "active", "resolved", got "inactive".',
+        '- $.priority: expected one of "low", "medium", "high", got "not high".',
+        "refused   your arguments were cut off after 73 characters",
+        "returned  Ada pays 39.98",
+        'api_key="***"',
+        '- $.amount: expected a number, got "1,299.00" (refused: would have been read as 1299.00, warning).',
+        'there is no tool named "find_flights"; did you mean "search_flights"?',
+        "passed as they are",
+        '"name": "search_flights"',
+    ],
+    "from_schema": [
+        "return opened for order 1007: wrong_item, 1 lines",
+        "- $.lines[0].quantity: expected an integer (at least 1), got 0",
+        "[('$', 'str->list')]",
+    ],
+    "open_source_model": [
+        "get_weather {'city': 'Oslo', 'days': '2'} -> Oslo: 21 degrees celsius, 2 days",
+        "get_time {'city': 'Oslo'} -> noon in Oslo",
+        "no call",
+        "refused (truncated): your arguments were cut off",
+    ],
+    "policies": [
+        "strict     refused",
+        "absorbing  100 records of orders, asc, aside: {'trace': 'req_1'}",
+        "daring     1234 records of orders, asc",
+        '- $.milligrams: expected a number, got "1,000.5" (refused: would have been read as 1000.5, warning).',
+        '- $.route: expected one of "oral", "iv", got "IV" (refused: would have been read as "iv", info).',
+    ],
+    "audit_trail": [
+        '"event": "tool_call"',
+        "close_ticket refused",
+        "ticket 13 is locked (token ***)",
+        'came:    {"ticket": "8", "reason": "SOLVED", "token": "***"}',
+        'invoked: {"ticket": 8, "reason": "solved", "token": "***"}',
+    ],
+    "context_injection": [
+        "what a model sees: ['order', 'dry_run']",
+        "order 7 of Ada: cancelled",
+        "$.session: left out",
+        "Error: the tool cancel_order failed: LookupError: Ada has no order 99",
+        "needs 'session' from the context",
+    ],
+    "async_calls": [
+        "'tool_call_id': 'call_1', 'content': '21 degrees in Oslo'",
+        "did not finish within 0.2 s",
+        '"town" came instead',
+        "all together, not one after the other",
+    ],
+    "custom_converter": [
+        "10.00 EUR",
+        "11.00 EUR",
+        "it names no currency; send it as in '19.99 EUR'",
+        "- $.share.under: missing",
+    ],
+}
+# Examples that need an extra or a model have a test of their own.
+ELSEWHERE = {path.stem for path in EXAMPLES.glob("agent_*.py")}
+
+
+def run(name: str) -> str:
+    """What an example prints, run in an interpreter of its own."""
+    environment = {**os.environ, "PYTHONPATH": str(EXAMPLES.parent), "PYTHONIOENCODING": "utf-8", "COLUMNS": "100"}
+    environment.pop("TOOLBOX_POLICY", None)
+    command = [sys.executable, "-W", "error", str(EXAMPLES / f"{name}.py")]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=60, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", sorted(KEY_LINES))
+def test_example_prints_its_key_lines(name: str) -> None:
+    """An example runs to its end and shows what it is there to show."""
+    printed = run(name)
+    missing = [line for line in KEY_LINES[name] if line not in printed]
+    assert not missing, printed
+
+
+def test_every_example_is_run() -> None:
+    """No example is without its key lines."""
+    assert {path.stem for path in EXAMPLES.glob("*.py")} - ELSEWHERE == set(KEY_LINES)
+
+
+def test_quickstart_is_deterministic_and_quick() -> None:
+    """The demo prints the same text each time, in less than two seconds."""
+    started = time.perf_counter()
+    first = run("quickstart")
+    took_s = time.perf_counter() - started
+    assert run("quickstart") == first
+    assert took_s < 2 or os.environ.get("COVERAGE_PROCESS_START"), f"it took {took_s:.1f} s"
+
+
+def test_quickstart_needs_no_rich(tmp_path: Path) -> None:
+    """Without rich the demo says the same in plain text."""
+    blocker = tmp_path / "plain.py"
+    blocker.write_text(
+        "import runpy, sys\nsys.modules['rich'] = sys.modules['rich.console'] = None\n"
+        f"runpy.run_path({str(EXAMPLES / 'quickstart.py')!r}, run_name='__main__')\n",
+        "utf-8",
+    )
+    environment = {**os.environ, "PYTHONPATH": str(EXAMPLES.parent)}
+    done = subprocess.run([sys.executable, str(blocker)], capture_output=True, text=True, timeout=60, env=environment, check=True)
+    assert [line for line in KEY_LINES["quickstart"] if line not in done.stdout] == []
+    assert "┃" not in done.stdout
