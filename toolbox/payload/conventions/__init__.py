@@ -1,0 +1,1 @@
+"""The conventions in which models write calls into text, one file each; `table.CONVENTIONS` lists them."""

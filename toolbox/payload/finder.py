@@ -1,0 +1,228 @@
+"""Calls at a position in a text: JSON that stands for calls, or calls as code, with the record of what was mended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from toolbox.diagnostics import Diagnostic, DiagnosticKind, Risk
+from toolbox.errors import PayloadError
+from toolbox.payload.found import FoundCall, KnownTools, step
+from toolbox.payload.reader import REPAIRS, Broken, CallText, Cut, Reader
+from toolbox.payload.shapes import ARGUMENT_KEYS, calls_in, is_schema, resolve, squash
+from toolbox.policy import Policy, RepairLevel
+
+__all__ = ["Finder", "allowed", "notes_of", "truncated"]
+
+_TYPE_NAMES: Final = frozenset(
+    ("str", "string", "int", "integer", "float", "number", "bool", "boolean", "list", "dict", "object", "array", "any", "Any", "Optional")
+)
+
+
+_BETWEEN: Final = re.compile(r"[\s;,.]*")
+
+
+_FAILURES: Final = 250
+
+
+def _tangled() -> PayloadError:
+    return PayloadError("not_json", "the text is too tangled to be read; send one JSON object alone")
+
+
+def truncated(position: int, what: str = "arguments") -> PayloadError:
+    """The error for a text that ends inside a value."""
+    return PayloadError(
+        "truncated",
+        f"your {what} were cut off after {position} characters, inside a value; "
+        f"send the complete {what} again, shorter if they are too long",
+    )
+
+
+def notes_of(reader: Reader) -> list[Diagnostic]:
+    """The record of what a reader mended since it last began."""
+    notes = [step(DiagnosticKind.REPAIRED, REPAIRS[what][0], what, REPAIRS[what][1]) for what in reader.repairs]
+    notes += reader.duplicates
+    if reader.cut is Cut.CLOSERS:
+        notes.append(step(DiagnosticKind.CLOSED, Risk.WARNING, "closing brackets", "send the complete text"))
+    elif reader.cut is Cut.INSIDE:
+        notes.append(step(DiagnosticKind.TRUNCATED, Risk.RISKY, "inside a value", "send the complete text"))
+    return notes
+
+
+def allowed(notes: Sequence[Diagnostic], policy: Policy) -> PayloadError | None:
+    """Why the policy does not allow what was done, or None."""
+    for note in notes:
+        if note.kind is DiagnosticKind.TRUNCATED and (note.risk > policy.max_risk or policy.repair < RepairLevel.CLOSE):
+            return PayloadError("truncated", "your arguments were cut off inside a value; send them complete")
+        if note.kind is DiagnosticKind.CLOSED and (note.risk > policy.max_risk or policy.repair < RepairLevel.CLOSE):
+            return PayloadError("truncated", "your arguments were cut off before their last closing bracket; send them complete")
+        if note.kind is DiagnosticKind.REPAIRED and (note.risk > policy.max_risk or policy.repair < RepairLevel.REPAIR):
+            return PayloadError("not_json", f"the arguments are not valid JSON ({note.conversion}): {note.suggestion}")
+        # A key given twice is judged where the arguments are bound: there it has a path and may turn out to be no parameter at all.
+        if note.risk > policy.max_risk and note.kind is not DiagnosticKind.DUPLICATE_KEY:
+            return PayloadError("not_json", f"the arguments came wrapped in something else ({note.conversion}); send one JSON object alone")
+    return None
+
+
+class Finder:
+    """Reads calls from one text.
+
+    Attributes:
+        end: index after what was read last.
+        failures: how often there was nothing that could be read.
+        fuel: how many characters may still be read; some are read twice, none often.
+    """
+
+    def __init__(self, text: str, known: KnownTools | None, policy: Policy) -> None:
+        self.text = text
+        self.known = known
+        self.policy = policy
+        self.reader = Reader(text, policy.limits, self._is_name)
+        self.end = 0
+        self.failures = 0
+        self.fuel = 8 * len(text) + 10_000
+        self._names: dict[str, str | None] = {}
+
+    def resolve(self, name: str) -> str | None:
+        """The registered name that a name stands for."""
+        if name not in self._names:
+            if len(self._names) > 1_000:
+                self._names.clear()
+            self._names[name] = resolve(name, self.known)
+        return self._names[name]
+
+    def _is_name(self, name: str) -> bool:
+        return self.known is not None and self.resolve(name) is not None
+
+    def value(self, position: int, calls: bool = False) -> Any:
+        """One value; see `Reader.read`."""
+        self._spend(0)
+        try:
+            value = self.reader.read(position, calls)
+        except Broken as error:
+            self._failed(error.position - position)
+            raise
+        except PayloadError:
+            self._failed(self.reader.position - position)
+            raise
+        self.end = self.reader.position
+        self._spend(self.end - position)
+        return value
+
+    def call(self, position: int) -> CallText:
+        """One call as code."""
+        self._spend(0)
+        try:
+            call = self.reader.read_call(position)
+        except Broken as error:
+            self._failed(error.position - position)
+            raise
+        self.end = self.reader.position
+        self._spend(self.end - position)
+        return call
+
+    def _failed(self, characters: int) -> None:
+        self.failures += 1
+        if self.failures > _FAILURES:
+            raise _tangled()
+        self._spend(characters)
+
+    def _spend(self, characters: int) -> None:
+        self.fuel -= characters + 1
+        if self.fuel < 0:
+            raise _tangled()
+
+    def calls_at(self, position: int, explicit: bool = False) -> list[FoundCall] | None:
+        """The calls that start at a position, or None when something else stands there.
+
+        Raises:
+            Broken: what stands there can't be read.
+        """
+        mark = self.text[position : position + 1]
+        if mark and mark in "[{(":
+            value = self.value(position, calls=True)
+            return self.calls_of(value, notes_of(self.reader), explicit)
+        call = self.call(position)
+        return self.calls_of(call, notes_of(self.reader), explicit)
+
+    def calls_of(self, value: Any, notes: Sequence[Diagnostic], explicit: bool = False) -> list[FoundCall] | None:
+        """The calls that a value from the reader stands for."""
+        if isinstance(value, CallText):
+            found = self.bound(value)
+            return None if found is None else [self._noted(found, notes)]
+        if isinstance(value, list):
+            calls: list[FoundCall] = []
+            pair = calls_in(value, self.known) if len(value) == 2 and isinstance(value[0], str) else None
+            for item in value if pair is None else pair:
+                if isinstance(item, FoundCall):
+                    calls.append(self._noted(item, notes))
+                elif isinstance(item, str):
+                    calls += [self._noted(call, notes) for call in self._in_text(item) or ()]
+                else:
+                    calls += self.calls_of(item, notes, explicit) or ()
+            return calls or None
+        shapes = calls_in(value, self.known)
+        if not shapes and explicit and isinstance(value, dict):
+            shapes = calls_in(value, None, loose=False)
+        if not shapes:
+            return None
+        return [self._noted(call, notes) for call in shapes]
+
+    def _noted(self, call: FoundCall, notes: Sequence[Diagnostic]) -> FoundCall:
+        return FoundCall(call.name, call.arguments, call.call_id, (*notes, *call.diagnostics)) if notes else call
+
+    def _in_text(self, text: str) -> list[FoundCall] | None:
+        """The calls that a text in a list consists of."""
+        text = text.strip().strip("`").strip()
+        if not re.match(r"[\[{]|[^\W\d][\w.$]*\s?\(", text):
+            return None
+        inner = Finder(text, self.known, self.policy)
+        found: list[FoundCall] = []
+        position = 0
+        try:
+            while position < len(text):
+                calls = inner.calls_at(position)
+                if not calls or inner.reader.cut:
+                    return None
+                found += calls
+                position = _BETWEEN.match(text, inner.end).end()  # type: ignore[union-attr]  # matches the empty text too
+        except (Broken, PayloadError):
+            self._failed(0)
+            return None
+        return found
+
+    def bound(self, call: CallText) -> FoundCall | None:
+        """A call with its positional arguments bound to parameters, or None when they can't be."""
+        name = self.resolve(call.name)
+        if name is None:
+            return None
+        arguments = dict(call.keywords)
+        notes: list[Diagnostic] = []
+        if any(value in _TYPE_NAMES for value in call.bare.values()) or (
+            call.bare and len(call.bare) == len(arguments) and all(value == key for key, value in call.bare.items())
+        ):
+            return None  # this is how a function is declared, not how it is called
+        declared = list(self.known.parameters(name)) if self.known is not None else []
+        if len(arguments) == 1 and not call.positional and self.known is not None:
+            (key, inner), *_ = arguments.items()
+            if key in ARGUMENT_KEYS and key not in declared and isinstance(inner, dict) and self._fits(inner, name, declared):
+                notes.append(step(DiagnosticKind.UNWRAPPED, Risk.WARNING, f"an object named {key}", "name the arguments"))
+                return FoundCall(name, inner, None, tuple(notes))
+        if call.positional:
+            first = call.positional[0]
+            if len(call.positional) == 1 and not arguments and isinstance(first, dict) and self._fits(first, name, declared):
+                if is_schema(first, declared):
+                    return None
+                notes.append(step(DiagnosticKind.UNWRAPPED, Risk.WARNING, "an object as the only argument", "name the arguments"))
+                return FoundCall(name, first, None, tuple(notes))
+            if len(call.positional) > len(declared) or any(key in arguments for key in declared[: len(call.positional)]):
+                return None
+            for key, value in zip(declared, call.positional, strict=False):
+                arguments[key] = value
+                notes.append(Diagnostic(f"$.{key}", DiagnosticKind.BOUND, Risk.WARNING, value, value, "by position", "name the arguments"))
+        return FoundCall(name, arguments, None, tuple(notes))
+
+    def _fits(self, value: dict[str, Any], name: str, declared: Sequence[str]) -> bool:
+        names = {squash(key) for key in declared}
+        return not declared or any(squash(key) in names for key in value) or (self.known is not None and self.known.takes_any(name))

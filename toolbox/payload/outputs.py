@@ -1,0 +1,165 @@
+"""A model's whole output to calls."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from toolbox.diagnostics import DiagnosticKind, Risk
+from toolbox.errors import PayloadError
+from toolbox.payload.conventions.marked import marked_calls
+from toolbox.payload.finder import Finder, allowed
+from toolbox.payload.found import FoundCall, KnownTools, step
+from toolbox.payload.limits import check_limits, too_large
+from toolbox.payload.prose import Statement, statements
+from toolbox.payload.shapes import ARGUMENT_KEYS, calls_in, squash
+from toolbox.payload.strict import parse_json
+from toolbox.payload.trimming import trim, unescape_markdown, without_thoughts
+from toolbox.policy import LENIENT, Policy, ProseCalls, RepairLevel
+
+__all__ = ["find_calls"]
+
+_SCANNED: Final = 4
+# What stands around calls in an answer that consists of nothing but calls.
+_AROUND_CODE: Final = re.compile(
+    r"```[\w+-]*|\b(?:print|return|await|const|let|var|default_api|functions|json|python|tool_code|javascript|java)\b"
+)
+
+
+def find_calls(raw: object, *, known: KnownTools | None, policy: Policy = LENIENT) -> list[FoundCall]:
+    """The calls in a model's output: text, a list of parts, or plain JSON call shapes; none when there is none.
+
+    Raises:
+        PayloadError: a call is there and can't be used: cut off, too large, or broken.
+
+    >>> find_calls('{"name": "search", "arguments": {"query": "tea"}}', known=None)[0].arguments
+    {'query': 'tea'}
+    """
+    if isinstance(raw, bytes | bytearray):
+        raw = raw.decode("utf-8", "replace")
+    if isinstance(raw, str):
+        return _once(_in_text(raw, known, policy))
+    check_limits(raw, policy.limits)
+    if isinstance(raw, Mapping):
+        return _once(calls_in(raw, known) or [])
+    if isinstance(raw, Sequence):
+        found: list[FoundCall] = []
+        for part in raw:
+            if isinstance(part, str):
+                found += _in_text(part, known, policy)
+            elif isinstance(part, Mapping | list | tuple):
+                found += calls_in(part, known) or []
+        return _once(found)
+    return []
+
+
+def _in_text(text: str, known: KnownTools | None, policy: Policy) -> list[FoundCall]:
+    if len(text) > policy.limits.text:
+        raise too_large(policy.limits)
+    stripped = text.strip()
+    if stripped[:1] in ("{", "[", '"'):
+        calls = _in_json(stripped, known, policy, 0)
+        if calls is not None:
+            return calls
+    if policy.repair < RepairLevel.EXTRACT:
+        return []
+    trimmed, _ = trim(without_thoughts(stripped))
+    trimmed = unescape_markdown(trimmed)
+    finder = Finder(trimmed, known, policy)
+    convention, calls, broken = marked_calls(finder)
+    if convention is not None:
+        mark = step(DiagnosticKind.EXTRACTED, Risk.INFO, convention.name)
+        return [_permitted(FoundCall(c.name, c.arguments, c.call_id, (mark, *c.diagnostics)), policy) for c in calls]
+    spoken: list[FoundCall] = []
+    # Nobody writes calls as code into longer texts, and looking for them would take long.
+    if len(trimmed) <= _SCANNED * policy.limits.repair_text:
+        spoken = _spoken(trimmed, statements(finder), known, policy)
+    if broken is not None and not spoken:
+        where = f"the call can't be read: at character {broken.position + 1} {broken.why}"
+        raise PayloadError("not_json", f"{where}; make the call again with valid JSON")
+    return spoken
+
+
+def _in_json(text: str, known: KnownTools | None, policy: Policy, layers: int) -> list[FoundCall] | None:
+    """The calls of a text that is JSON as a whole; None when it is something else."""
+    try:
+        value, diagnostics = parse_json(text, policy.limits)
+    except PayloadError as error:
+        if error.reason == "not_json":
+            return None
+        raise
+    if isinstance(value, str) and layers < 3 and policy.repair >= RepairLevel.EXTRACT:
+        return _in_text(value, known, policy)
+    calls = calls_in(value, known)
+    if calls and diagnostics:
+        return [_permitted(FoundCall(c.name, c.arguments, c.call_id, (*diagnostics, *c.diagnostics)), policy) for c in calls]
+    if not calls and isinstance(value, list) and any(isinstance(item, str) and "(" in item for item in value):
+        return None
+    return calls or []
+
+
+def _permitted(call: FoundCall, policy: Policy) -> FoundCall:
+    error = allowed(call.diagnostics, policy)
+    if error is not None:
+        raise error
+    return call
+
+
+def _binds(call: FoundCall, known: KnownTools) -> bool:
+    """Whether a call gives all that its tool requires; a mere mention such as ``search()`` does not."""
+    if not isinstance(call.arguments, Mapping) or known.resolve(call.name) is None:
+        return True
+    given = {squash(str(key)) for key in call.arguments}
+    if len(call.arguments) == 1 and set(call.arguments) <= set(ARGUMENT_KEYS):
+        return True  # a wrapper, which is opened where the arguments are bound
+    return all(squash(name) in given for name in known.required(call.name))
+
+
+def _spoken(text: str, found: list[Statement], known: KnownTools | None, policy: Policy) -> list[FoundCall]:
+    """The calls among statements that the policy lets count."""
+    if not found:
+        return []
+    outside: list[str] = []
+    end = 0
+    for statement in found:
+        outside.append(text[end : statement.start])
+        end = statement.end
+    outside.append(text[end:])
+    rest = _AROUND_CODE.sub("", " ".join(outside))
+    in_prose = any(character.isalnum() for character in rest)
+    calls = [call for statement in found for call in statement.calls]
+    if in_prose and known is not None:
+        calls = [call for call in calls if _binds(call, known)]
+    if in_prose and (policy.prose_calls is ProseCalls.OFF or (policy.prose_calls is ProseCalls.SINGLE and len(calls) > 1)):
+        return []
+    mark = step(DiagnosticKind.EXTRACTED, Risk.WARNING if in_prose else Risk.INFO, "a call in prose" if in_prose else "a call as code")
+    return [_permitted(FoundCall(call.name, call.arguments, call.call_id, (mark, *call.diagnostics)), policy) for call in calls]
+
+
+def _once(calls: list[FoundCall]) -> list[FoundCall]:
+    """Every call once; a call with an id of its own is never a repetition."""
+    if len(calls) < 2:
+        return calls
+    kept: list[FoundCall] = []
+    places: dict[Any, int] = {}
+    for call in calls:
+        key = (call.name, _text_of(call.arguments))
+        place = places.get(key)
+        if place is None or call.call_id is not None:
+            places.setdefault(key, len(kept))
+            kept.append(call)
+            continue
+        first = kept[place]
+        mark = step(DiagnosticKind.DUPLICATE_CALL, Risk.WARNING, "the same call word for word", "make each call once")
+        if not any(note.kind is DiagnosticKind.DUPLICATE_CALL for note in first.diagnostics):
+            kept[place] = FoundCall(first.name, first.arguments, first.call_id, (*first.diagnostics, mark))
+    return kept
+
+
+def _text_of(arguments: object) -> str:
+    try:
+        return json.dumps(arguments, sort_keys=True, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        return repr(arguments)

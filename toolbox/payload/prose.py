@@ -1,0 +1,268 @@
+"""Calls in free text: the whole answer, in code fences, or on lines of their own.
+
+Text that only talks about a tool is no call. A call counts where it stands as a statement: alone on its line in prose, anywhere but in
+comments and texts in a fence. In between only what code puts around a call may stand: an assignment, ``print(...)``, ``return``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, NamedTuple
+
+from toolbox.diagnostics import Risk
+from toolbox.errors import PayloadError
+from toolbox.payload.finder import Finder, notes_of, truncated
+from toolbox.payload.found import FoundCall
+from toolbox.payload.reader import Broken, Cut
+from toolbox.payload.shapes import squash
+from toolbox.payload.trimming import fences_in
+
+__all__ = ["Statement", "statements"]
+
+
+class Statement(NamedTuple):
+    """Calls that were found together.
+
+    Attributes:
+        calls: the calls.
+        start: index of their first character.
+        end: index after their last one.
+        fenced: whether they stand in a code fence.
+    """
+
+    calls: list[FoundCall]
+    start: int
+    end: int
+    fenced: bool
+
+
+_TOKEN: Final = re.compile(
+    r"```|[\[{]"
+    r"|(?P<name>(?:(?<![\w$.])|(?<=[^\w$.]\.))(?:[^\W\d]|\$)[\w.$]*+)"
+    r"(?=(?P<mark>[\"'`]?\]?[ \t]?\(|[`*:\"']{0,3}[ \t]{0,4}\r?\n?[ \t]{0,8}\{))"
+)
+# What may stand before a call in its statement. Every part is possessive: a text that does not fit fails at once.
+_OPENERS: Final = re.compile(
+    r"[\s\-*>•#\d.)\[\](,;|&+/{`\"']*+"
+    r"(?:(?:const|let|var|final|await|return|yield|and|or|assert)\b\s*+"
+    r"|[\w$]++(?::[^=\n]{0,40}+)?\s*+=(?!=)\s*+"
+    r"|[\w.$]++\(\s*+"
+    r"|[A-Z][\w.]*+(?:<[^>\n]{0,40}+>)?\s++(?=[\w$]++\s*+=))*+"
+    r"[\s\[({`\"'*/+,;-]*+"
+)
+_LABEL: Final = re.compile(r":[\s`*\"'\[(]*\Z")
+_CLOSERS: Final = re.compile(r"[\s\[\])}\"'`;,.+*/|&<>=-]*")
+_COMMENT: Final = re.compile(r"\s*(?:#|//|--|/\*)")
+_DECLARES: Final = re.compile(
+    r"\b(?:def|function|class|import|from|fn|func|public|private|static|void|new)\s+(?:[\w.$<>\[\]]++\s++){0,3}\Z"
+)
+_EXAMPLE: Final = re.compile(r"\s*(?:#|//|/\*)\s*(?:an\s+)?(?:example|sample|usage)", re.IGNORECASE)
+_ASSIGNMENT: Final = re.compile(r"(?:^|\n)[ \t]*+(?:(?:const|let|var|final|[A-Z]\w*+)[ \t]++)?([^\W\d][\w$]*+)[ \t]*+=(?!=)[ \t]*+")
+_END_OF_STATEMENT: Final = re.compile(r"[ \t]*+;?[ \t]*+(?:\n|\r|\Z|#|//)")
+_BRACKETS: Final = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?|[()]")
+_LIST_OF_NAMES: Final = re.compile(r"\[\s*[\"'`]?[^\W\d]")
+_NEXT_CALL: Final = re.compile(r"(?:(?:and|or)\s+)?[\[\s\"'`]*((?:[^\W\d]|\$)[\w.$]*+)[\"'`]?\s?\(")
+# What code does with a result, and the address of a link in markdown.
+_SUBSCRIPTS: Final = re.compile(
+    r"(?:\[\s?(?:-?\d{0,9}:?-?\d{0,9}|'[^'\n\]]{0,80}'|\"[^\"\n\]]{0,80}\")\s?\]"
+    r"|\((?:https?:[^()\s]*+|None)?\)|\.[^\W\d]\w{0,80}(?:\(\))?)*+(?:\s*or\s*\[\])?"
+)
+# What a list of calls, or an object that stands for a call, can start with.
+_STARTS: Final = re.compile(r"\{\s*+(?:[\"'\u201c\u2018/#]|[^\W\d])|\[\s*+(?:[\[{\"'`(/#]|[^\W\d])")
+_BEFORE: Final = 200
+
+
+class _Scan:
+    def __init__(self, finder: Finder) -> None:
+        self.finder = finder
+        self.text = finder.text
+        self.found: list[Statement] = []
+        self.fences = fences_in(self.text)
+        self.fence = 0
+        self.unmatched = False
+
+    def run(self) -> list[Statement]:
+        position = 0
+        while True:
+            token = _TOKEN.search(self.text, position)
+            if token is None:
+                return self.found
+            position = self._at(token)
+
+    def _at(self, token: re.Match[str]) -> int:
+        """Look at one token; where to go on."""
+        start = token.start()
+        if token.group() == "```":
+            return token.end()
+        fenced = self._fenced(start)
+        name = token.group("name")
+        if name is not None:
+            if self.finder.resolve(name) is None or self.finder.known is None:
+                return token.end()
+            if token.group("mark").endswith("{"):
+                return self._name_before_object(name, start, self.text.index("{", token.end()), fenced)
+            if not self._stands_alone(start, fenced):
+                return token.end()
+            return self._read(start, start, fenced)
+        if _STARTS.match(self.text, start) is None:
+            return start + 1
+        if not self._stands_alone(start, fenced, bracket=True):
+            return self._past_object(start)
+        return self._read(start, start, fenced)
+
+    def _past_object(self, start: int) -> int:
+        """Where an object ends that is no call: what its texts say is no call either."""
+        if self.text[start] == "{":
+            try:
+                self.finder.value(start)
+            except Broken:
+                return start + 1
+            if not self.finder.reader.cut:
+                return self.finder.end
+        return start + 1
+
+    def _is_defined(self, name: str) -> bool:
+        """Whether the text writes a function of this name itself."""
+        last = name.rpartition(".")[2]
+        return f"def {last}(" in self.text or f"function {last}(" in self.text
+
+    def _fenced(self, position: int) -> bool:
+        fences = self.fences
+        while self.fence < len(fences) and fences[self.fence].end <= position:
+            self.fence += 1
+        return self.fence < len(fences) and fences[self.fence].body <= position < fences[self.fence].body_end
+
+    def _is_example(self, start: int) -> bool:
+        """Whether the comment above says that the code only shows how to use the tool."""
+        line = self.text.rfind("\n", max(0, start - 400), start)
+        above = self.text[self.text.rfind("\n", max(0, line - 400), max(line, 0)) + 1 : max(line, 0)]
+        return _EXAMPLE.match(above) is not None
+
+    def _line_before(self, start: int) -> str:
+        line = self.text.rfind("\n", max(0, start - _BEFORE), start) + 1
+        if self.found:
+            line = max(line, self.found[-1].end)
+        return self.text[max(line, start - _BEFORE) : start]
+
+    def _stands_alone(self, start: int, fenced: bool, bracket: bool = False) -> bool:
+        before = self._line_before(start)
+        if fenced and self._is_example(start):
+            return False
+        if not before:
+            return True
+        if _DECLARES.search(before[-80:]):
+            return False
+        if fenced:
+            opening = before.lstrip()
+            if opening.startswith(("#", "//", "/*")):
+                return False
+            if bracket:
+                return _OPENERS.fullmatch(before) is not None
+            return before.count('"') % 2 == 0 or opening.startswith(('"', "'", "["))
+        return _OPENERS.fullmatch(before) is not None or (bracket and _LABEL.search(before) is not None)
+
+    def _read(self, position: int, start: int, fenced: bool) -> int:
+        finder = self.finder
+        try:
+            calls = finder.calls_at(position)
+        except Broken as error:
+            return self._past_broken(position, error.position)
+        except PayloadError as error:
+            if error.reason in ("too_deep", "integer_too_long"):
+                return max(finder.reader.position, position + 1)
+            raise
+        end = finder.end
+        after = _SUBSCRIPTS.match(self.text, end) if calls else None
+        end = end if after is None else after.end()
+        if not calls:
+            return position + 1 if finder.reader.cut or _LIST_OF_NAMES.match(self.text, position) else max(position + 1, end)
+        if finder.reader.cut is Cut.INSIDE and finder.policy.max_risk < Risk.RISKY:
+            raise truncated(len(self.text), "call")
+        if "variable looked up" in finder.reader.repairs and any(self._is_defined(call.name) for call in calls):
+            return end  # a program with data and functions of its own
+        if not fenced and not self._ends_alone(end):
+            return end
+        if fenced and self.text[end : end + 40].lstrip().startswith((":", "->", "{")) and self.text[position] not in "[{":
+            return end
+        self.found.append(Statement(calls, start, end, fenced))
+        return end
+
+    def _past_broken(self, position: int, broken: int) -> int:
+        """Where to go on after a call or a list that can't be read: a call is left as a whole, with the calls inside it."""
+        text = self.text
+        if text[position] in "[{":
+            return position + 1 if _LIST_OF_NAMES.match(text, position) else max(broken, position + 1)
+        if self.unmatched:
+            return max(broken, position + 1)
+        depth = 0
+        for found in _BRACKETS.finditer(text, text.index("(", position)):
+            if found.group() == "(":
+                depth += 1
+            elif found.group() == ")":
+                depth -= 1
+                if depth == 0:
+                    return max(found.end(), broken)
+        self.unmatched = True
+        return max(broken, position + 1)
+
+    def _ends_alone(self, end: int) -> bool:
+        after = _CLOSERS.match(self.text, end)
+        position = after.end() if after is not None else end
+        line_end = self.text.find("\n", end)
+        if line_end < 0:
+            line_end = len(self.text)
+        if position >= line_end or _COMMENT.match(self.text, position):
+            return True
+        name = _NEXT_CALL.match(self.text, position)
+        return name is not None and self.finder.resolve(name.group(1)) is not None
+
+    def _name_before_object(self, name: str, start: int, brace: int, fenced: bool) -> int:
+        finder = self.finder
+        try:
+            value = finder.value(brace)
+        except Broken as error:
+            return max(error.position, brace + 1)
+        if finder.reader.cut is Cut.INSIDE and finder.policy.max_risk < Risk.RISKY:
+            raise truncated(len(self.text), "call")
+        resolved = finder.resolve(name)
+        known = finder.known
+        if resolved is None or known is None or not isinstance(value, dict):
+            return finder.end
+        declared = {squash(key) for key in known.parameters(resolved)}
+        if not known.takes_any(resolved) and not all(squash(key) in declared for key in value):
+            return brace
+        call = FoundCall(resolved, value, None, tuple(notes_of(finder.reader)))
+        self.found.append(Statement([call], start, finder.end, fenced))
+        return finder.end
+
+
+def _variables(finder: Finder) -> dict[str, Any]:
+    """The names to which the text assigns a plain value, with the value; not those with several values."""
+    found: dict[str, Any] = {}
+    changing: set[str] = set()
+    text = finder.text
+    end = 0
+    for assignment in _ASSIGNMENT.finditer(text):
+        name = assignment.group(1)
+        if name in found:
+            changing.add(name)
+        if assignment.end() < end:
+            continue
+        try:
+            value = finder.value(assignment.end())
+        except Broken:
+            continue
+        except PayloadError:
+            break
+        if finder.reader.cut:
+            break
+        if _END_OF_STATEMENT.match(text, finder.end) is not None:
+            end = finder.end
+            found[name] = value
+    return {name: value for name, value in found.items() if name not in changing}
+
+
+def statements(finder: Finder) -> list[Statement]:
+    """The calls of a text that stand as statements, in order."""
+    finder.reader.variables = _variables(finder)
+    return _Scan(finder).run()
