@@ -1,0 +1,200 @@
+"""What reaches the terminal or the pipe: tables, JSON, lines of text.
+
+On a terminal rich draws; anywhere else the text is plain, unwrapped and aligned, for ``grep`` and for files. What a model sent is never
+read as markup, and no control character of it gets out: it is shown as an escape.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, Final
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, Group
+from rich.highlighter import JSONHighlighter
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["RISK_STYLES", "Cell", "Column", "Printer", "one_line", "several_lines"]
+
+RISK_STYLES: Final = {"info": "cyan", "warning": "yellow", "risky": "red"}
+_GAP: Final = "  "
+_NARROW: Final = 66
+"""Columns of a terminal below which the cells of a row stand below each other."""
+
+
+def one_line(text: str) -> str:
+    r"""The text with everything that cannot be printed as an escape, line breaks too.
+
+    >>> one_line("a\x1b[31mb\nc")
+    'a\\x1b[31mb\\nc'
+    """
+    return text if text.isprintable() else "".join(map(_printable, text))
+
+
+def several_lines(text: str) -> str:
+    """The same, but line breaks and tabs stay."""
+    return "\n".join("\t".join(map(one_line, line.split("\t"))) for line in text.replace("\r\n", "\n").split("\n"))
+
+
+def _printable(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    return "".join(character if character.isprintable() or character == "\n" else json.dumps(character)[1:-1] for character in found[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a table.
+
+    Attributes:
+        text: what it says; several lines are allowed.
+        style: how rich draws it.
+    """
+
+    text: str
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table.
+
+    Attributes:
+        header: its name.
+        right: whether it holds numbers.
+        whole: whether its words must not be broken on a narrow terminal.
+    """
+
+    header: str
+    right: bool = False
+    whole: bool = False
+
+
+Row = Sequence[str | Cell]
+
+
+class Printer:
+    """Writes results to standard output, and everything about them to standard error.
+
+    Attributes:
+        out: where results go.
+        err: where everything else goes.
+    """
+
+    def __init__(self) -> None:
+        self.out = _console(sys.stdout)
+        self.err = _console(sys.stderr)
+
+    def line(self, text: str = "", style: str = "", *, err: bool = False) -> None:
+        """One paragraph; its control characters are shown as escapes."""
+        console = self.err if err else self.out
+        if console.is_terminal:
+            console.print(Text(one_line(text), style=style))
+        else:
+            console.file.write(f"{one_line(text)}\n")
+
+    def block(self, text: str, *, err: bool = False) -> None:
+        """Text with its own line breaks, never wrapped."""
+        console = self.err if err else self.out
+        shown = several_lines(text)
+        console.file.write(shown if shown.endswith("\n") else f"{shown}\n")
+
+    def json(self, value: Any) -> None:
+        """A JSON value to standard output; whatever cannot be printed, or cannot be written there, is escaped."""
+        console = self.out
+        ascii_only = not console.encoding.lower().startswith("utf")
+        text = json.dumps(value, indent=2, ensure_ascii=ascii_only, allow_nan=False)
+        # In JSON text, what cannot be printed can only stand inside a string.
+        text = re.sub(r"[^ -~\n]+", _json_escape, text)
+        if console.is_terminal:
+            shown = Text(text)
+            JSONHighlighter().highlight(shown)
+            console.print(shown, soft_wrap=True)
+        else:
+            console.file.write(f"{text}\n")
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Row], *, total: Row | None = None, err: bool = False) -> None:
+        """A table; `total` is set off below it."""
+        console = self.err if err else self.out
+        listed = [[_cell(item) for item in row] for row in rows]
+        last = None if total is None else [_cell(item) for item in total]
+        if console.is_terminal and console.width < _NARROW:
+            console.print(_stacked(columns, [*listed, *([last] if last else [])]))
+            return
+        if console.is_terminal:
+            console.print(_drawn(columns, listed, last))
+            return
+        written = _aligned(columns, [*listed, *([last] if last else [])])
+        console.file.write("".join(f"{line}\n" for line in written))
+
+
+def _console(stream: IO[str]) -> Console:
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    if not encoding.lower().startswith("utf") and hasattr(stream, "reconfigure"):
+        # A name that the terminal has no letters for is shown as an escape and ends no command.
+        stream.reconfigure(errors="backslashreplace")
+    return Console(file=stream, markup=False, emoji=False, highlight=False)
+
+
+def _cell(item: str | Cell) -> Cell:
+    style, text = (item.style, item.text) if isinstance(item, Cell) else ("", item)
+    return Cell("\n".join(map(one_line, text.split("\n"))), style)
+
+
+def _drawn(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], total: Sequence[Cell] | None) -> Table:
+    table = Table(
+        box=box.SIMPLE if total else box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        show_footer=total is not None,
+        header_style="bold",
+        footer_style="bold",
+    )
+    for index, column in enumerate(columns):
+        table.add_column(
+            Text(column.header),
+            Text(total[index].text) if total is not None else "",
+            justify="right" if column.right else "left",
+            no_wrap=column.right or column.whole,
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*(Text(item.text, style=item.style, overflow="fold") for item in row))
+    return table
+
+
+def _stacked(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> Group:
+    """The rows one below the other, each cell after the name of its column."""
+    drawn: list[Padding | Text] = []
+    for row in rows:
+        drawn.append(Text(row[0].text, style=row[0].style or "bold"))
+        for column, cell in zip(columns[1:], row[1:], strict=True):
+            lines = cell.text.split("\n")
+            if len(lines) == 1 and cell.text:
+                drawn.append(Padding(Text.assemble(f"{column.header}: ", (cell.text, cell.style)), (0, 0, 0, 2)))
+            elif cell.text:
+                drawn.append(Padding(Text(f"{column.header}:"), (0, 0, 0, 2)))
+                drawn += [Padding(Text(line, style=cell.style), (0, 0, 0, 4)) for line in lines]
+    return Group(*drawn)
+
+
+def _aligned(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> list[str]:
+    texts = [[column.header for column in columns], *([item.text.replace("\n", "; ") for item in row] for row in rows)]
+    widths = [max(cell_len(row[index]) for row in texts) for index in range(len(columns))]
+    lines = []
+    for row in texts:
+        padded = []
+        for text, column, width in zip(row, columns, widths, strict=True):
+            space = " " * (width - cell_len(text))
+            padded.append(space + text if column.right else text + space)
+        lines.append(_GAP.join(padded).rstrip())
+    return lines
