@@ -269,7 +269,7 @@ def describe(diagnostic: Diagnostic) -> str:
     elif kind is DiagnosticKind.PRESERVED:
         text = f"kept {before} aside, which is not declared"
     elif kind is DiagnosticKind.RENAMED:
-        text = f"taken as the parameter {after}"
+        text = f"{before} taken as the {diagnostic.conversion} {after}"
     elif kind is DiagnosticKind.DUPLICATE_KEY:
         text = f"given more than once: {after} counts, {before} does not"
     else:
@@ -305,6 +305,8 @@ class Failure:
             text = f"{self.path}: missing; expected {self.expected}"
         elif self.reason is FailureReason.UNKNOWN:
             text = f"{self.path}: there is no such parameter"
+        elif self.value is ABSENT:
+            text = f"{self.path}: expected {self.expected}"
         else:
             text = f"{self.path}: expected {self.expected}, got {shorten(self.value)}"
         if self.detail:
@@ -439,6 +441,8 @@ def masked(diagnostics: Sequence[Diagnostic], failures: Sequence[Failure], secre
         return any(path == prefix or (path.startswith(prefix) and path[len(prefix)] in ".[") for prefix in prefixes)
 
     def masked_diagnostic(item: Diagnostic) -> Diagnostic:
+        if item.kind is DiagnosticKind.RENAMED:  # it holds names, and no value
+            return item
         return replace(item, before=MASK, after=MASK, suggestion="")
 
     shown_diagnostics = [masked_diagnostic(item) if hidden(item.path) else item for item in diagnostics]

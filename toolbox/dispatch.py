@@ -6,16 +6,19 @@ synchronous and the asynchronous walk share all but the invocation.
 
 from __future__ import annotations
 
+import json
 import re
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from toolbox.audit import AuditRecord, CallStatus, Sink, is_silent, log_record, warn
-from toolbox.diagnostics import ABSENT, INVALID, MASK, CoercionReport, Outcome, masked
-from toolbox.errors import InvalidArguments, PayloadError, ToolboxError, ToolExecutionError, ToolTimeout
-from toolbox.invoking import arguments_for, invoke, invoke_async, propagates
+from toolbox.diagnostics import ABSENT, INVALID, MASK, CoercionReport, Diagnostic, Failure, FailureReason, Outcome, masked
+from toolbox.errors import InvalidArguments, MissingContext, PayloadError, ToolboxError, ToolExecutionError, ToolTimeout
+from toolbox.invoking import Stopped, arguments_for, finished, invoke, invoke_async, is_awaitable, propagates
 from toolbox.json_values import snapshot
 from toolbox.payload import KnownTools, check_limits, extract_arguments
 from toolbox.policy import OnFailure
@@ -57,12 +60,14 @@ class Call:
         context: values for injected parameters, before the registry's.
         timeout_s: time limit in seconds, before the tool's.
         metadata: anything that belongs on the record.
+        found: how the call was found in a model's output.
     """
 
     call_id: str | None = None
     context: Mapping[Any, Any] | None = None
     timeout_s: float | None = None
     metadata: Mapping[str, Any] | None = None
+    found: tuple[Diagnostic, ...] = ()
 
 
 PLAIN_CALL: Final = Call()
@@ -76,30 +81,30 @@ def walk(tool: Tool, payload: Any, services: Services, call: Call = PLAIN_CALL) 
     """
     # A record that would go nowhere is not made.
     recorder = _Recorder(tool, payload, services, call) if services.sinks or not is_silent() else None
+    status = CallStatus.DONE
     try:
-        report = check(tool, payload, services.known)
+        report = check(tool, payload, services.known, call.found)
         if report.failures:
-            return _refused(tool, report, services, recorder), report
-        if recorder is not None:
-            recorder.running(report)
-        positional: Sequence[Any] = ()
-        keywords = report.value
-        if not tool.plain:
-            positional, keywords = _arguments(tool, report, services, call)
-        timeout_s = tool.timeout_s if call.timeout_s is None else call.timeout_s
-        try:
-            value = invoke(tool, positional, keywords, timeout_s)
-        except BaseException as error:
-            wrapped = _executed(tool, report, error)
-            if wrapped is error:
-                raise
-            raise wrapped from error
+            status = CallStatus.FALLBACK
+            value = finished(_refused(tool, report, services, recorder))
+        else:
+            positional, keywords = ((), report.value) if tool.plain else _arguments(tool, report, services, call)
+            if recorder is not None:
+                recorder.running(report)
+            try:
+                value = invoke(tool, positional, keywords, tool.timeout_s if call.timeout_s is None else call.timeout_s)
+            except Stopped as stopped:
+                raise _with_report(stopped.error, report) from None
+            except BaseException as error:
+                if propagates(error):
+                    raise
+                raise _executed(tool, report, error) from error
     except BaseException as error:
         if recorder is not None:
             recorder.close_with(error)
         raise
     if recorder is not None:
-        recorder.close(CallStatus.DONE)
+        recorder.close(status)
     return value, report
 
 
@@ -111,44 +116,54 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
     """
     # A record that would go nowhere is not made.
     recorder = _Recorder(tool, payload, services, call) if services.sinks or not is_silent() else None
+    status = CallStatus.DONE
     try:
-        report = check(tool, payload, services.known)
+        report = check(tool, payload, services.known, call.found)
         if report.failures:
+            status = CallStatus.FALLBACK
             value = _refused(tool, report, services, recorder)
-            return (await value if hasattr(value, "__await__") else value), report
-        if recorder is not None:
-            recorder.running(report)
-        positional: Sequence[Any] = ()
-        keywords = report.value
-        if not tool.plain:
-            positional, keywords = _arguments(tool, report, services, call)
-        timeout_s = tool.timeout_s if call.timeout_s is None else call.timeout_s
-        try:
-            value = await invoke_async(tool, positional, keywords, timeout_s)
-        except BaseException as error:
-            wrapped = _executed(tool, report, error)
-            if wrapped is error:
-                raise
-            raise wrapped from error
+            if is_awaitable(value):
+                value = await value
+        else:
+            positional, keywords = ((), report.value) if tool.plain else _arguments(tool, report, services, call)
+            if recorder is not None:
+                recorder.running(report)
+            try:
+                ended = await invoke_async(tool, positional, keywords, tool.timeout_s if call.timeout_s is None else call.timeout_s)
+                value = ended.take()
+            except Stopped as stopped:
+                raise _with_report(stopped.error, report) from None
+            except BaseException as error:
+                if propagates(error):
+                    raise
+                raise _executed(tool, report, error) from error
     except BaseException as error:
         if recorder is not None:
             recorder.close_with(error)
         raise
     if recorder is not None:
-        recorder.close(CallStatus.DONE)
+        recorder.close(status)
     return value, report
 
 
 # -- extract, bind, coerce -----------------------------------------------------------------------------------------------------------
 
 
-def check(tool: Tool, payload: Any, known: KnownTools | None = None) -> CoercionReport:
+def check(tool: Tool, payload: Any, known: KnownTools | None = None, found: Sequence[Diagnostic] = ()) -> CoercionReport:
     """What would be made of a payload, without invoking.
+
+    Args:
+        tool: the tool.
+        payload: a mapping, JSON text, or text that holds the arguments.
+        known: the tools that the text may name.
+        found: how the payload was found; put on record before what is made of it.
 
     Raises:
         PayloadError: it holds no usable arguments.
     """
     out = Outcome()
+    if found:
+        out.diagnostics.extend(found)
     arguments = payload
     if type(payload) is dict:
         _check_limits(tool, payload)
@@ -158,7 +173,7 @@ def check(tool: Tool, payload: Any, known: KnownTools | None = None) -> Coercion
     value = {} if bound is INVALID else tool.coerce(bound, None, out)
     diagnostics, failures = out.diagnostics, out.failures
     if tool.secret and (diagnostics or failures):
-        diagnostics, failures = masked(diagnostics, failures, _secret_keys(tool, bound))
+        diagnostics, failures = _masked(tool, bound, diagnostics, failures)
     return CoercionReport(payload, {} if value is INVALID else value, diagnostics, failures, out.residual, tool.secret)
 
 
@@ -168,13 +183,30 @@ def _extracted(tool: Tool, payload: Any, known: KnownTools | None, out: Outcome)
             text = payload if isinstance(payload, str | bytes) else bytes(payload)
             found = extract_arguments(text, policy=tool.policy, known=known, tool=tool.name)
         except PayloadError as error:
-            error.report = CoercionReport(payload, {}, out.diagnostics, out.failures, secret=tool.secret)
+            error.report = _report_of(error, payload, out, tool)
             raise
-        out.diagnostics.extend(found.diagnostics)
+        for item in found.diagnostics:
+            if item.risk > tool.policy.max_risk:
+                _judge_repeated_key(item, out)
+            else:
+                out.diagnostics.append(item)
         return found.arguments
     if payload is not None:
         _check_limits(tool, payload)
     return payload
+
+
+def _report_of(error: PayloadError, payload: Any, out: Outcome, tool: Tool) -> CoercionReport:
+    """The report of a payload that holds no usable arguments."""
+    reason = FailureReason.AMBIGUOUS if error.reason == "ambiguous" else FailureReason.INVALID
+    failure = Failure("$", reason, "one JSON object with the arguments", ABSENT, error.message)
+    return CoercionReport(payload, {}, out.diagnostics, [*out.failures, failure], secret=tool.secret)
+
+
+def _judge_repeated_key(item: Diagnostic, out: Outcome) -> None:
+    """A key that was given more than once with different values: only the model knows which one it means."""
+    detail = "the key was given more than once, with different values"
+    out.failures.append(Failure(item.path, FailureReason.AMBIGUOUS, "each key once", item.before, detail, "Send each key once", item))
 
 
 def _check_limits(tool: Tool, payload: Any) -> None:
@@ -185,84 +217,128 @@ def _check_limits(tool: Tool, payload: Any) -> None:
         raise
 
 
-def _secret_keys(tool: Tool, bound: Any) -> frozenset[str]:
-    """The keys under which secret parameters came: their own names, aliases, other spellings."""
-    if not isinstance(bound, Mapping):
-        return tool.secret
-    names = tool.bind.names
-    return tool.secret | {key for key in bound if isinstance(key, str) and names.resolve(key) in tool.secret}
+def _shows(tool: Tool, key: str) -> bool:
+    """Whether the argument of this name may be seen: what is declared, under any spelling, and is not secret.
+
+    What is not declared may be meant for the secret parameter.
+    """
+    name = tool.bind.names.resolve(key)
+    return name is not None and name not in tool.secret
+
+
+def _masked(
+    tool: Tool, bound: Any, diagnostics: Sequence[Diagnostic], failures: Sequence[Failure]
+) -> tuple[list[Diagnostic], list[Failure]]:
+    """Copies that hold no value of a secret parameter, under whatever name or in whatever wrapper it came."""
+    keys = {str(key) for key in bound if not _shows(tool, str(key))} if isinstance(bound, Mapping) else set[str]()
+    diagnostics, failures = masked(diagnostics, failures, tool.secret | keys)
+    # A change of the payload as a whole holds every argument.
+    return (
+        [replace(item, before=MASK, after=MASK) if item.path == "$" else item for item in diagnostics],
+        [replace(item, value=MASK, would_be=None) if item.path == "$" else item for item in failures],
+    )
 
 
 # -- verdict -------------------------------------------------------------------------------------------------------------------------
 
 
 def _refused(tool: Tool, report: CoercionReport, services: Services, recorder: _Recorder | None) -> Any:
+    """What the fallback handler makes of a call whose arguments do not fit."""
     if tool.policy.failures is OnFailure.COLLECT and services.fallback is not None:
         if recorder is not None:
             recorder.report = report
-        value = services.fallback(tool, report)
-        if recorder is not None:
-            recorder.close(CallStatus.FALLBACK)
-        return value
+        return services.fallback(tool, report)
     raise InvalidArguments(tool.name, report)
 
 
 def _arguments(tool: Tool, report: CoercionReport, services: Services, call: Call) -> tuple[Sequence[Any], dict[str, Any]]:
     context = services.context if call.context is None else {**services.context, **call.context}
-    return arguments_for(tool, report.value, context)
+    try:
+        return arguments_for(tool, report.value, context)
+    except MissingContext as error:
+        raise _with_report(error, report) from None
+
+
+def _with_report(error: ToolboxError, report: CoercionReport) -> ToolboxError:
+    error.report = report
+    return error
 
 
 # -- what the function raised --------------------------------------------------------------------------------------------------------
 
 
-def _executed(tool: Tool, report: CoercionReport, error: BaseException) -> BaseException:
+def _executed(tool: Tool, report: CoercionReport, error: BaseException) -> ToolboxError:
     """The error to raise for what the function raised: its own exception is never taken for a bad argument."""
-    if propagates(error):
-        return error
-    if isinstance(error, ToolTimeout | ToolExecutionError) and error.tool == tool.name:
-        error.report = report
-        return error
-    wrapped = ToolExecutionError(tool.name, _message(error, tool, report))
-    wrapped.report = report
-    return wrapped
+    return _with_report(ToolExecutionError(tool.name, _message(error, tool, report)), report)
 
 
 _UNPRINTABLE: Final = re.compile(r"[^\S \n\t]|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
+
+
+# Where pydantic ends each problem; it is no help to a model that cannot follow links.
+_DOCUMENTATION: Final = re.compile(r"\n\s*For further information visit https?://\S+")
 
 
 def _message(error: BaseException, tool: Tool, report: CoercionReport) -> str:
     """The text of an exception: bounded, printable, secret values masked."""
     try:
         words = str(error)
-    except Exception:  # noqa: BLE001 - an exception's own __str__ may raise
+    except (Exception, SystemExit, GeneratorExit):  # noqa: BLE001 - an exception's own __str__ may raise
         words = ""
-    words = words[: MESSAGE_LIMIT * 8]
-    for secret in _secret_texts(tool, report):
+    secrets = _secret_texts(tool, report) if tool.secret else []
+    longest = max(map(len, secrets), default=1)
+    # Long enough that what is masked does not leave the message empty.
+    window = MESSAGE_LIMIT * 8 + longest
+    was_cut = len(words) > window
+    words = words[:window]
+    for secret in secrets:
         words = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", MASK, words) if len(secret) < 4 else words.replace(secret, MASK)
-    words = _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), words)
-    if len(words) > MESSAGE_LIMIT:
-        words = f"{words[:MESSAGE_LIMIT]}..."
-    name = type(error).__name__
-    return f"{name}: {words}" if words else name
+    if was_cut:
+        # The last of it may be the beginning of a secret.
+        words = words[: max(len(words) - longest + 1, 0)]
+    words = _DOCUMENTATION.sub("", words)
+    name = type(error).__name__[:100]
+    words = _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), f"{name}: {words}" if words else name)
+    return f"{words[:MESSAGE_LIMIT]}..." if len(words) > MESSAGE_LIMIT else words
 
 
 def _secret_texts(tool: Tool, report: CoercionReport) -> list[str]:
-    found: list[str] = []
-    pending = [report.value.get(name) for name in tool.secret if isinstance(report.value, dict)]
-    while pending and len(found) < 1_000:
+    """The values of secret parameters as they may stand in a text, the longest first."""
+    found: set[str] = set()
+    pending = [item for name, item in report.normalized_args.items() if not _shows(tool, name)]
+    for _ in range(1_000):
+        if not pending:
+            break
         item = pending.pop()
         if isinstance(item, Mapping):
             pending.extend(item.values())
         elif isinstance(item, list | tuple | set | frozenset):
             pending.extend(item)
-        elif isinstance(item, str | bytes | int | float) and not isinstance(item, bool):
-            text = item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item)
-            if text:
-                found.append(text)
-        elif item is not None and not isinstance(item, bool):
-            copied = snapshot(item)
-            pending.append(copied if isinstance(copied, dict | list | str) else None)
+        elif isinstance(item, str | bytes | int | float):
+            if not isinstance(item, bool):
+                found.update(_spellings(item))
+        elif item is not None:
+            with suppress(Exception):  # a value's own methods may do anything
+                pending.extend(_inside(item))
     return sorted(found, key=len, reverse=True)
+
+
+def _spellings(value: str | bytes | float) -> Iterable[str]:
+    """A value as text, and as it stands in a repr or in JSON."""
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    return filter(None, (text, repr(value)[1:-1], json.dumps(text)[1:-1])) if isinstance(value, str) else filter(None, (text,))
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    """What an object holds: its fields, and what a wrapper such as pydantic's SecretStr keeps from being printed."""
+    copied = snapshot(value)
+    yield copied if isinstance(copied, dict | list | str) else None
+    unveil = getattr(type(value), "get_secret_value", None)
+    if unveil is not None:
+        yield unveil(value)
+    names = [*getattr(type(value), "__slots__", ()), *getattr(value, "__dict__", ())]
+    for name in names:
+        yield getattr(value, name, None)
 
 
 # -- record --------------------------------------------------------------------------------------------------------------------------
@@ -271,7 +347,7 @@ def _secret_texts(tool: Tool, report: CoercionReport) -> list[str]:
 class _Recorder:
     """Fills the record of one call: opened when the call arrives, closed on every way out. It never raises."""
 
-    __slots__ = ("arguments", "arrived", "call", "invoked", "payload", "report", "services", "started", "tool")
+    __slots__ = ("arguments", "arrived", "call", "diagnostics", "invoked", "payload", "report", "services", "started", "tool")
 
     def __init__(self, tool: Tool, payload: Any, services: Services, call: Call) -> None:
         self.tool = tool
@@ -283,15 +359,20 @@ class _Recorder:
         self.report: CoercionReport | None = None
         self.arguments: Any = ABSENT
         self.invoked: dict[str, Any] | None = None
+        self.diagnostics: tuple[Diagnostic, ...] | None = None
 
     def hidden(self, value: Any) -> Any:
         """A copy with the values of secret parameters masked; text may hold them anywhere, so of a tool with secrets none is kept."""
-        if not self.tool.secret:
+        tool = self.tool
+        if not tool.secret or value is None:
             return snapshot(value)
-        if isinstance(value, str | bytes):
+        if not isinstance(value, Mapping):
             return MASK
-        names, secret = self.tool.bind.names, self.tool.secret
-        return snapshot(value, hide=lambda key: key in secret or names.resolve(key) in secret)
+        try:
+            shown = {key: item if _shows(tool, str(key)) else MASK for key, item in value.items()}
+        except Exception:  # noqa: BLE001 - a mapping of someone's own may do anything
+            return MASK
+        return snapshot(shown, hide=lambda key: tool.bind.names.resolve(key) in tool.secret)
 
     def running(self, report: CoercionReport) -> None:
         """The function is about to run: its arguments are copied now, since it may change them."""
@@ -302,6 +383,9 @@ class _Recorder:
                 self.arguments = self.invoked
         else:
             self.invoked = self.hidden(report.value)
+            self.arguments = self.hidden(self.payload)
+        if report.diagnostics:
+            self.diagnostics = tuple(map(_copied, report.diagnostics))
 
     def close_with(self, error: BaseException) -> None:
         """The call ended with an error."""
@@ -325,25 +409,48 @@ class _Recorder:
                 self.tool.policy.name,
                 self.hidden(self.payload) if self.arguments is ABSENT else self.arguments,
                 self.invoked,
-                () if report is None else tuple(report.diagnostics),
-                () if report is None else tuple(report.failures),
+                self.diagnostics if self.diagnostics is not None else () if report is None else tuple(map(_copied, report.diagnostics)),
+                () if report is None else tuple(map(_copied_failure, report.failures)),
                 status,
                 (time.perf_counter() - self.started) * 1000,
                 error,
                 call.call_id,
-                snapshot(call.metadata) if call.metadata else {},
+                snapshot(call.metadata) if call.metadata is not None else {},
                 self.arrived,
             ),
             self.services,
         )
 
 
+_PLAIN: Final = frozenset({str, int, bool, type(None), type(ABSENT)})
+
+
+def _copied(item: Diagnostic) -> Diagnostic:
+    """A diagnostic whose values are JSON-safe copies: the function may change the ones that it was given."""
+    if type(item.before) in _PLAIN and type(item.after) in _PLAIN:
+        return item
+    return replace(item, before=_copied_value(item.before), after=_copied_value(item.after))
+
+
+def _copied_failure(item: Failure) -> Failure:
+    would_be = None if item.would_be is None else _copied(item.would_be)
+    return replace(item, value=_copied_value(item.value), would_be=would_be)
+
+
+def _copied_value(value: Any) -> Any:
+    return value if value is ABSENT else snapshot(value)
+
+
+_losing: Final = threading.Lock()
+
+
 def deliver(record: AuditRecord, services: Services) -> None:
     """Give a finished record to the log and to every sink; one that fails is counted and never changes the result of the call."""
     log_record(record)
-    for sink in services.sinks:
+    for sink in tuple(services.sinks):  # a copy, since another thread may remove one of them meanwhile
         try:
             sink(record)
         except Exception as error:  # noqa: BLE001 - whatever an application's sink does, the call has had its effect already
-            services.lost_records += 1
+            with _losing:
+                services.lost_records += 1
             warn("audit_sink_failed", sink=type(sink).__name__, error=type(error).__name__)

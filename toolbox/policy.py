@@ -49,12 +49,14 @@ class Unknown(IntEnum):
 
 
 class Missing(IntEnum):
-    """What happens when a nullable parameter without a default is not given."""
+    """What happens to a parameter that is not given. The defaults of Python parameters are always used, and recorded."""
 
     ERROR = 0
-    """The call is refused."""
+    """A nullable parameter without a default is missed like any other."""
     DEFAULT = 1
-    """It becomes None, recorded."""
+    """A nullable parameter without a default becomes None, recorded."""
+    FILL = 2
+    """Also, the defaults that a JSON Schema declares are filled in, recorded; otherwise they are left to whoever serves the tool."""
 
 
 class OnFailure(IntEnum):
@@ -116,7 +118,7 @@ class Policy:
     Attributes:
         coercion: how far a value may be pushed toward the declared type.
         unknown: what happens to arguments that are not declared.
-        missing: what happens to nullable parameters without a default that are not given.
+        missing: what happens to parameters that are not given.
         failures: whether a call with failures raises at once or goes to the fallback handler.
         max_risk: the highest risk that may go through; above it a conversion is a failure that says what it would have been.
         matching: how far the cascade for enum choices may go.

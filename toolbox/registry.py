@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, TypeVar, overload
+from dataclasses import replace
+from typing import Any, Literal, TypeVar, overload
 
 from toolbox.annotations import Converter
 from toolbox.audit import AuditRecord, CallStatus, Sink, is_silent
-from toolbox.coercion import build_coercer, coerce_enums_in
-from toolbox.diagnostics import INVALID, CoercionReport, Outcome
+from toolbox.coercion import build_coercer, coerce_enums_in, unfit_defaults
+from toolbox.diagnostics import INVALID, CoercionReport, Diagnostic, DiagnosticKind, Outcome, Risk, shorten
 from toolbox.dispatch import PLAIN_CALL, Call, Fallback, Services, check, deliver, walk, walk_async
-from toolbox.errors import RegistrationError, ToolboxError, UnknownTool
+from toolbox.errors import MissingContext, RegistrationError, ToolboxError, UnknownTool
 from toolbox.json_values import snapshot
 from toolbox.payload import check_limits, find_calls
 from toolbox.policy import LENIENT, Policy
 from toolbox.providers import ExportedTool, write_tools
 from toolbox.results import ToolResult
-from toolbox.schema import InvalidSchema, read_schema
-from toolbox.tools import Tool, ToolCall, ToolNames, make_tool, read_tool
+from toolbox.schema import InvalidSchema, read_schema, with_format_notes
+from toolbox.tools import LONGEST_NAME, Tool, ToolCall, ToolNames, make_tool, read_tool
 from toolbox.types import Document, NeverType, ObjectType
 
 __all__ = ["Registry", "coerce_enums", "coerce_to_schema", "normalize_from_schema", "normalize_tool_args", "tool"]
@@ -147,6 +148,9 @@ class Registry:
         high_risk: bool = False,
         timeout_s: float | None = None,
         secret: Collection[str] = (),
+        dialect: str | None = None,
+        resources: Mapping[str, Any] | None = None,
+        on_schema_problem: Literal["raise", "report"] = "raise",
     ) -> Tool:
         """Add a tool whose parameters are described by a JSON Schema that came from elsewhere.
 
@@ -159,14 +163,17 @@ class Registry:
             high_risk: refuse every change above INFO.
             timeout_s: time limit of a call in seconds.
             secret: names of parameters whose values are masked wherever they could be seen.
+            dialect: the flavour of the schema where it is no JSON Schema of draft 2020-12 or 7, such as ``"openapi-3.0"``.
+            resources: other documents that the schema refers to, by address; nothing is ever fetched.
+            on_schema_problem: whether a schema that is itself invalid, or a default that does not fit its own type, is an error, or is
+                reported in the tool's ``schema_problems`` while what is valid counts.
 
         Raises:
             RegistrationError: the schema is invalid, or no object.
         """
-        try:
-            document = _parameters_of(read_schema(dict(schema)))
-        except (InvalidSchema, ValueError) as error:
-            raise RegistrationError(name, [str(error)]) from error
+        document, problems = _read_parameters(name, schema, dialect, resources)
+        if problems and on_schema_problem == "raise":
+            raise RegistrationError(name, problems)
         unknown = sorted(set(secret) - {item.name for item in _object(document).fields})
         if unknown:
             raise RegistrationError(name, [f"secret: {item!r} is no parameter" for item in unknown])
@@ -182,6 +189,7 @@ class Registry:
                 timeout_s=timeout_s,
                 secret=secret,
                 is_async=_is_async(handler),
+                schema_problems=problems,
             )
         )
 
@@ -201,9 +209,14 @@ class Registry:
         Raises:
             RegistrationError: a name is taken.
         """
+        added = []
         for item in other:
             own = other.policy if item.own_policy is None else other.policy.tightened(item.own_policy)
-            self._add(item.owned(own).under(self.policy, prefix + item.name))
+            added.append(item.owned(own).under(self.policy, prefix + item.name))
+        for one in added:
+            self._check_name(one.name)
+        for one in added:
+            self._add(one)
 
     def filter(self, keep: Callable[[Tool], bool] | Collection[str]) -> Registry:
         """A registry with some of the tools, and the same policy and services: those that a function keeps, or those named.
@@ -232,18 +245,24 @@ class Registry:
 
         before = set(self._tools)
         for point in sorted(entry_points(group=group), key=lambda item: item.name):
-            found = point.load()
+            try:
+                found = point.load()
+            except Exception as error:
+                raise RegistrationError(point.name, [f"the entry point {point.value} cannot be loaded: {error}"]) from error
             if isinstance(found, Registry):
                 self.include(found)
             else:
                 self.register(found)
         return [name for name in self._tools if name not in before]
 
+    def _check_name(self, name: str) -> None:
+        if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+            raise RegistrationError(name[:64], [f"its name must be 1 to {LONGEST_NAME} printable characters: pass name=..."])
+        if name in self._tools:
+            raise RegistrationError(name, ["the name is taken: pass name=..., or include(..., prefix=...)"])
+
     def _add(self, added: Tool) -> Tool:
-        if not added.name or len(added.name) > 256 or not added.name.isprintable():
-            raise RegistrationError(added.name[:64], ["its name must be 1 to 256 printable characters: pass name=..."])
-        if added.name in self._tools:
-            raise RegistrationError(added.name, ["the name is taken: pass name=..., or include(..., prefix=...)"])
+        self._check_name(added.name)
         self._tools[added.name] = added
         self._names.refresh()
         return added
@@ -280,7 +299,7 @@ class Registry:
         return self._tools[resolved]
 
     def _unknown(self, name: Any) -> UnknownTool:
-        text = name if isinstance(name, str) else repr(name)
+        text = _name_text(name)
         return UnknownTool(text, self._names.nearest(text), tuple(self._tools))
 
     # -- calling -----------------------------------------------------------------------------------------------------------------
@@ -315,7 +334,11 @@ class Registry:
             MissingContext: an injected parameter has no value.
         """
         call = _said(call_id, context, timeout_s, metadata)
-        return walk(self._tools.get(name) or self._found(name, call), arguments, self._services, call)[0]
+        found = self._tools.get(name) if type(name) is str else None
+        if found is None:
+            found = self._found(name, call)
+            call = _as_found(found, name, call)
+        return walk(found, arguments, self._services, call)[0]
 
     async def adispatch(
         self,
@@ -330,7 +353,8 @@ class Registry:
     ) -> Any:
         """The asynchronous twin of `dispatch`; a synchronous tool runs in a thread and does not block the loop."""
         call = _said(call_id, context, timeout_s, metadata)
-        return (await walk_async(self._found(name, call), arguments, self._services, call))[0]
+        found = self._found(name, call)
+        return (await walk_async(found, arguments, self._services, _as_found(found, name, call)))[0]
 
     def run(
         self,
@@ -344,13 +368,7 @@ class Registry:
         metadata: Mapping[str, Any] | None = None,
     ) -> ToolResult:
         """The same as `dispatch`, but whatever the model or the tool did wrong comes back in the result and is not raised."""
-        call = _said(call_id, context, timeout_s, metadata)
-        try:
-            found = self._found(name, call)
-            value, report = walk(found, arguments, self._services, call)
-        except ToolboxError as error:
-            return self._failed(name, error, call_id)
-        return ToolResult(found.name, value, None, report, call_id)
+        return self._run(name, arguments, _said(call_id, context, timeout_s, metadata))
 
     async def arun(
         self,
@@ -364,27 +382,47 @@ class Registry:
         metadata: Mapping[str, Any] | None = None,
     ) -> ToolResult:
         """The asynchronous twin of `run`."""
-        call = _said(call_id, context, timeout_s, metadata)
+        return await self._arun(name, arguments, _said(call_id, context, timeout_s, metadata))
+
+    def _run(self, name: str, arguments: Any, call: Call) -> ToolResult:
         try:
             found = self._found(name, call)
-            value, report = await walk_async(found, arguments, self._services, call)
+            value, report = walk(found, arguments, self._services, _as_found(found, name, call))
+        except MissingContext:  # the application's fault, and nothing that a model could mend
+            raise
         except ToolboxError as error:
-            return self._failed(name, error, call_id)
-        return ToolResult(found.name, value, None, report, call_id)
+            return self._failed(name, error, call.call_id)
+        return ToolResult(found.name, value, None, report, call.call_id)
+
+    async def _arun(self, name: str, arguments: Any, call: Call) -> ToolResult:
+        try:
+            found = self._found(name, call)
+            value, report = await walk_async(found, arguments, self._services, _as_found(found, name, call))
+        except MissingContext:  # the application's fault, and nothing that a model could mend
+            raise
+        except ToolboxError as error:
+            return self._failed(name, error, call.call_id)
+        return ToolResult(found.name, value, None, report, call.call_id)
 
     def run_calls(self, calls: Iterable[ToolCall], **options: Any) -> list[ToolResult]:
         """Run calls in order; one that fails does not stop the others. The options are those of `run`."""
-        return [self.run(call.name, call.arguments, call_id=call.call_id, **options) for call in calls]
+        return [self._run(call.name, call.arguments, Call(call_id=call.call_id, found=call.diagnostics, **options)) for call in calls]
 
     async def arun_calls(self, calls: Iterable[ToolCall], *, limit: int = 8, **options: Any) -> list[ToolResult]:
-        """Run calls at once, at most `limit` at a time; the results stand in the order of the calls."""
+        """Run calls at once, at most `limit` at a time; the results stand in the order of the calls.
+
+        Raises:
+            ValueError: the limit is less than 1.
+        """
         import asyncio
 
+        if limit < 1:
+            raise ValueError(f"limit must be 1 or more, and is {limit}")
         slots = asyncio.Semaphore(limit)
 
         async def one(call: ToolCall) -> ToolResult:
             async with slots:
-                return await self.arun(call.name, call.arguments, call_id=call.call_id, **options)
+                return await self._arun(call.name, call.arguments, Call(call_id=call.call_id, found=call.diagnostics, **options))
 
         return list(await asyncio.gather(*map(one, calls)))
 
@@ -407,13 +445,18 @@ class Registry:
         return [ToolCall(item.name, item.arguments, item.call_id, item.diagnostics) for item in found]
 
     def _found(self, name: str, call: Call) -> Tool:
+        """The tool of a name; that there is none is on record."""
         try:
             return self.resolve(name)
         except UnknownTool as error:
             if self._services.sinks or not is_silent():
                 # Without a tool nobody knows which arguments are secret, so none are kept.
                 record = AuditRecord(
-                    str(name)[:256], self.policy.name, None, call_id=call.call_id, metadata=snapshot(dict(call.metadata or {}))
+                    error.name[:LONGEST_NAME],
+                    self.policy.name,
+                    None,
+                    call_id=call.call_id,
+                    metadata={} if call.metadata is None else snapshot(call.metadata),
                 )
                 record.status, record.error = CallStatus.UNKNOWN_TOOL, str(error)
                 deliver(record, self._services)
@@ -421,7 +464,7 @@ class Registry:
 
     def _failed(self, name: Any, error: ToolboxError, call_id: str | None) -> ToolResult:
         if isinstance(error, UnknownTool):
-            return ToolResult(str(name)[:256], None, error, None, call_id)
+            return ToolResult(_name_text(name)[:LONGEST_NAME], None, error, None, call_id)
         return ToolResult(self.resolve(name).name, None, error, error.report, call_id)
 
     # -- around the tools --------------------------------------------------------------------------------------------------------
@@ -467,11 +510,48 @@ def _said(call_id: str | None, context: Mapping[Any, Any] | None, timeout_s: flo
     return Call(call_id, context, timeout_s, metadata)
 
 
+def _as_found(found: Tool, name: Any, call: Call) -> Call:
+    """What is said about a call, with the tool's name on record where the model wrote another one."""
+    if found.name == name:
+        return call
+    renamed = Diagnostic("$", DiagnosticKind.RENAMED, Risk.INFO, str(name), found.name, "tool", f"Call it {found.name}")
+    return replace(call, found=(renamed, *call.found))
+
+
+def _name_text(name: Any) -> str:
+    return name if isinstance(name, str) else shorten(name)
+
+
 def _is_async(handler: Callable[..., Any]) -> bool:
     import inspect
 
     method = vars(type(handler)).get("__call__")
     return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(method)
+
+
+def _read(schema: Mapping[str, Any] | bool, resources: Mapping[str, Any] | None = None, dialect: str | None = None) -> Document:
+    plain = schema if isinstance(schema, bool) else dict(schema)
+    return with_format_notes(read_schema(plain, resources=resources, dialect=dialect), plain)
+
+
+def _read_parameters(
+    name: str, schema: Mapping[str, Any], dialect: str | None, resources: Mapping[str, Any] | None
+) -> tuple[Document, list[str]]:
+    """The parameters that a schema describes, and everything that is wrong with it."""
+    problems: list[str] = []
+    try:
+        found = _read(schema, resources, dialect)
+    except InvalidSchema as error:
+        problems = [str(problem) for problem in error.problems]
+        if error.document is None:
+            raise RegistrationError(name, problems) from error
+        found = error.document
+    try:
+        document = _parameters_of(found)
+        problems += unfit_defaults(document)
+    except (ValueError, ToolboxError) as error:
+        raise RegistrationError(name, [*problems, str(error)]) from error
+    return document, problems
 
 
 def _object(document: Document) -> ObjectType:
@@ -482,8 +562,6 @@ def _object(document: Document) -> ObjectType:
 
 def _parameters_of(document: Document) -> Document:
     """The document of a tool's parameters: what is not declared at the top follows the policy, because these are parameters."""
-    from dataclasses import replace
-
     root = document.root
     if not isinstance(root, ObjectType):
         raise ValueError(  # noqa: TRY004 - the value of the schema is wrong, not the type of an argument
@@ -527,7 +605,14 @@ def normalize_tool_args(function: Callable[..., Any], payload: Any, policy: Poli
     return check(made, payload, ToolNames({made.name: made}))
 
 
-def normalize_from_schema(schema: Mapping[str, Any], payload: Any, policy: Policy = LENIENT) -> CoercionReport:
+def normalize_from_schema(
+    schema: Mapping[str, Any],
+    payload: Any,
+    policy: Policy = LENIENT,
+    *,
+    dialect: str | None = None,
+    resources: Mapping[str, Any] | None = None,
+) -> CoercionReport:
     """The report on a payload for a tool whose parameters a JSON Schema describes, without a registry and without invoking.
 
     Raises:
@@ -535,12 +620,17 @@ def normalize_from_schema(schema: Mapping[str, Any], payload: Any, policy: Polic
         ValueError: it describes no object.
         PayloadError: the payload holds no usable arguments.
     """
-    made = make_tool("tool", "", _parameters_of(read_schema(dict(schema))), lambda **arguments: arguments, policy)
+    made = make_tool("tool", "", _parameters_of(_read(schema, resources, dialect)), lambda **arguments: arguments, policy)
     return check(made, payload, ToolNames({made.name: made}))
 
 
 def coerce_to_schema(
-    schema: Mapping[str, Any] | bool, value: Any, policy: Policy = LENIENT, resources: Mapping[str, Any] | None = None
+    schema: Mapping[str, Any] | bool,
+    value: Any,
+    policy: Policy = LENIENT,
+    resources: Mapping[str, Any] | None = None,
+    *,
+    dialect: str | None = None,
 ) -> CoercionReport:
     """The report on any JSON value for a JSON Schema; the coerced value is the report's ``value``.
 
@@ -549,6 +639,7 @@ def coerce_to_schema(
         value: any JSON value.
         policy: what may be done to it.
         resources: other documents that the schema refers to, by address; nothing is ever fetched.
+        dialect: the flavour of the schema where it is no JSON Schema of draft 2020-12 or 7.
 
     Raises:
         InvalidSchema: the schema is invalid.
@@ -556,7 +647,7 @@ def coerce_to_schema(
     """
     check_limits(value, policy.limits)
     out = Outcome()
-    made = build_coercer(read_schema(schema if isinstance(schema, bool) else dict(schema), resources=resources), policy)(value, None, out)
+    made = build_coercer(_read(schema, resources, dialect), policy)(value, None, out)
     return CoercionReport(value, None if made is INVALID else made, out.diagnostics, out.failures, out.residual)
 
 
@@ -581,5 +672,5 @@ def coerce_enums(args: Mapping[str, Any], schema: Mapping[str, Any], policy: Pol
     """
     check_limits(args, policy.limits)
     out = Outcome()
-    made = coerce_enums_in(read_schema(dict(schema)), args, policy, out)
+    made = coerce_enums_in(_read(schema), args, policy, out)
     return CoercionReport(args, made, out.diagnostics, out.failures)

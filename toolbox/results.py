@@ -23,13 +23,16 @@ def result_text(value: Any, limit: int = RESULT_LIMIT) -> str:
     '{"when": null, "price": 19.5}'
     """
     if isinstance(value, str):
-        # Lone surrogates cannot be sent as UTF-8, and would fail far from here.
-        text = str(value[: limit + 1]).encode("utf-8", "backslashreplace").decode("utf-8")
-        whole = len(value)
+        # By the methods of str itself: those of a subclass may do anything.
+        text = str.__getitem__(value, slice(limit + 1))
+        of_all = f" of {str.__len__(value):,}"
     else:
-        text = json_text(value, _BOUNDS).encode("utf-8", "backslashreplace").decode("utf-8")
-        whole = len(text)
-    return text if len(text) <= limit else f"{text[:limit]}\n[cut: {limit:,} of {whole:,} characters shown]"
+        # Its text is made of a bounded copy, so nobody knows how long the whole would be.
+        text = json_text(value, _BOUNDS)
+        of_all = ""
+    # Lone surrogates cannot be sent as UTF-8, and would fail far from here.
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text if len(text) <= limit else f"{text[:limit]}\n[cut: the first {limit:,}{of_all} characters are shown]"
 
 
 class ToolResult:

@@ -14,11 +14,28 @@ from toolbox.diagnostics import Diagnostic, Risk
 from toolbox.matching import NameIndex, closest
 from toolbox.policy import Policy
 from toolbox.schema import write_schema
-from toolbox.types import BooleanType, Document, EnumType, Field, NeverType, NullType, NumberType, ObjectType, StringType, Type, UnionType
+from toolbox.types import (
+    ABSENT,
+    BooleanType,
+    Document,
+    EnumType,
+    Field,
+    NeverType,
+    NullType,
+    NumberType,
+    ObjectType,
+    Ref,
+    StringType,
+    Type,
+    UnionType,
+    children,
+    map_children,
+)
 
-__all__ = ["Tool", "ToolCall", "ToolNames", "make_tool", "read_tool"]
+__all__ = ["LONGEST_NAME", "Tool", "ToolCall", "ToolNames", "make_tool", "read_tool"]
 
-_NAME: Final = re.compile(r"\w+(?:[ ./:_-]\w+)*\Z")
+# An underscore is a word character already: as a separator too, it would be tried both ways, and a long name would take for ever.
+_NAME: Final = re.compile(r"\w+(?:[ ./:-]\w+)*\Z")
 _PARTS: Final = re.compile(r"[./:]|__")
 LONGEST_NAME: Final = 256
 
@@ -61,6 +78,7 @@ class Tool:
         is_async: whether the function is declared ``async``.
         flat: whether every parameter is a plain scalar and none is secret, so that a shallow copy keeps the arguments.
         plain: whether every parameter can be passed by name and none comes from the context.
+        schema_problems: what is wrong with the schema that it came with, where it was registered all the same.
         bind: makes an object of arguments of a payload.
         coerce: makes the arguments that the function takes of that object.
     """
@@ -81,6 +99,7 @@ class Tool:
     is_async: bool = False
     plain: bool = True
     flat: bool = False
+    schema_problems: tuple[str, ...] = ()
     bind: Binder = field(repr=False, kw_only=True)
     coerce: Coercer = field(repr=False, kw_only=True)
 
@@ -130,28 +149,31 @@ def make_tool(
     injections: tuple[Injection, ...] = (),
     is_async: bool = False,
     schema: dict[str, Any] | None = None,
+    schema_problems: Sequence[str] = (),
     also_reserved: Iterable[str] = (),
 ) -> Tool:
     """A tool of its parts, ready to be called under a policy."""
     effective = _effective(policy, own_policy, high_risk)
     reserved = frozenset((*(item.name for item in injections), *also_reserved))
+    hidden = frozenset(secret) | _secret_fields(document)
     return Tool(
         name=name,
         description=description,
-        schema=write_schema(document) if schema is None else schema,
+        schema=write_schema(_without_secret_defaults(document, hidden)) if schema is None else schema,
         document=document,
         function=function,
         policy=effective,
         high_risk=high_risk,
         own_policy=own_policy,
         timeout_s=timeout_s,
-        secret=frozenset(secret),
+        secret=hidden,
         positional=positional,
         injections=injections,
         reserved=reserved,
         is_async=is_async,
         plain=not injections and not positional,
-        flat=not secret and _is_flat(document),
+        flat=not hidden and _is_flat(document),
+        schema_problems=tuple(schema_problems),
         bind=Binder(name, document, effective, reserved),
         coerce=build_coercer(document, effective),
     )
@@ -195,15 +217,66 @@ def read_tool(
     )
 
 
+def _secret_fields(document: Document) -> frozenset[str]:
+    """The parameters that are secret, or that hold something secret: then the whole argument is."""
+    root = document.root
+    assert isinstance(root, ObjectType)
+    return frozenset(item.name for item in root.fields if item.secret or _holds_secret(item.type, document))
+
+
+def _holds_secret(node: Type, document: Document) -> bool:
+    pending, seen = [node], set[str]()
+    while pending:
+        found = pending.pop()
+        if isinstance(found, Ref) and found.name not in seen:
+            seen.add(found.name)
+            pending.append(document.definitions[found.name])
+        elif isinstance(found, ObjectType) and any(item.secret for item in found.fields):
+            return True
+        pending.extend(children(found))
+    return False
+
+
+def _without_secret_defaults(document: Document, secret: frozenset[str]) -> Document:
+    """The document as it is shown to a model: the default of what is secret is the application's own affair."""
+    if not secret:
+        return document
+
+    def shown(node: Type) -> Type:
+        if isinstance(node, ObjectType):
+            node = replace(node, fields=tuple(_shown_field(item, item.secret) for item in node.fields))
+        return map_children(node, shown)
+
+    root = document.root
+    assert isinstance(root, ObjectType)
+    root = replace(root, fields=tuple(_shown_field(item, item.name in secret) for item in root.fields))
+    return Document(shown(root), {name: shown(node) for name, node in document.definitions.items()})
+
+
+def _shown_field(item: Field, is_secret: bool) -> Field:
+    return replace(item, type=replace(item.type, default=ABSENT)) if is_secret else item
+
+
 def _is_flat(document: Document) -> bool:
     root = document.root
-    return isinstance(root, ObjectType) and isinstance(root.additional, NeverType) and all(_is_scalar(item.type) for item in root.fields)
+    return isinstance(root, ObjectType) and isinstance(root.additional, NeverType) and all(map(_is_flat_field, root.fields))
+
+
+def _is_flat_field(item: Field) -> bool:
+    # A default that is no JSON value has no place on a record as it is.
+    return _is_scalar(item.type) and (item.fallback is None or item.type.default is not ABSENT)
+
+
+def _is_json_scalar(value: Any) -> bool:
+    return type(value) in (str, int, float, bool, type(None))
 
 
 def _is_scalar(node: Type) -> bool:
     if isinstance(node, UnionType):
         return all(map(_is_scalar, node.members))
-    return node.construct is None and isinstance(node, BooleanType | NumberType | StringType | NullType | EnumType)
+    if isinstance(node, EnumType):
+        return node.construct is None and all(map(_is_json_scalar, node.members or ()))
+    return node.construct is None and isinstance(node, BooleanType | NumberType | StringType | NullType)
 
 
 class ToolNames:
@@ -214,11 +287,19 @@ class ToolNames:
 
     def __init__(self, tools: Mapping[str, Tool]) -> None:
         self.tools = tools
-        self._index = NameIndex(tools)
+        self._built: tuple[int, NameIndex] | None = None
 
     def refresh(self) -> None:
-        """Take note that tools were added."""
-        self._index = NameIndex(self.tools)
+        """Take note that tools were added or removed."""
+        # The index is built when it is next asked for, so that adding a thousand tools does not build a thousand of them.
+        self._built = None
+
+    @property
+    def _index(self) -> NameIndex:
+        built, count = self._built, len(self.tools)
+        if built is None or built[0] != count:
+            self._built = built = (count, NameIndex(self.tools))
+        return built[1]
 
     def resolve(self, name: str) -> str | None:
         """The registered name that a name stands for, or None; never a guess."""

@@ -117,6 +117,7 @@ class NumberType(Type):
     Attributes:
         decimal: whether decimal text stands for the number too, so that no digit is lost (``Decimal``).
         allow_non_finite: whether NaN and the infinities are accepted; Python's alone, JSON has none.
+        as_float: whether the number becomes a float; Python's alone, JSON has one type for both.
     """
 
     minimum: float | None = None
@@ -126,6 +127,7 @@ class NumberType(Type):
     multiple_of: float | None = None
     decimal: bool = False
     allow_non_finite: bool = field(default=False, compare=False)
+    as_float: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +141,8 @@ class StringType(Type):
 
     Attributes:
         format: name of a JSON Schema format; the ones that are known are checked.
-        encoding: JSON Schema's ``contentEncoding``, such as ``base64``.
+        encoding: JSON Schema's ``contentEncoding``, such as ``base64``; checked only where Python makes bytes of it.
+        checks_format: whether text must be in the format; not so in a schema whose declared dialect takes formats as notes.
     """
 
     min_length: int | None = None
@@ -147,6 +150,7 @@ class StringType(Type):
     pattern: str | None = None
     format: str | None = None
     encoding: str | None = None
+    checks_format: bool = field(default=True, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,12 +281,14 @@ class Constraint:
         attribute: the attribute of the node.
         holds: whether a JSON value keeps to a limit: ``holds(value, limit)``.
         expected: what was expected, with ``{}`` for the limit.
+        broken: what is wrong with a value that does not keep to the limit, with ``{}`` for the limit.
     """
 
     keyword: str
     attribute: str
     holds: Callable[[Any, Any], bool]
     expected: str
+    broken: str
 
 
 def _multiple_of(value: Any, step: Any) -> bool:
@@ -359,29 +365,45 @@ identity: Final = _identity
 
 
 _NUMBER: Final = (
-    Constraint("minimum", "minimum", lambda value, limit: value >= limit, "at least {}"),
-    Constraint("maximum", "maximum", lambda value, limit: value <= limit, "at most {}"),
-    Constraint("exclusiveMinimum", "exclusive_minimum", lambda value, limit: value > limit, "more than {}"),
-    Constraint("exclusiveMaximum", "exclusive_maximum", lambda value, limit: value < limit, "less than {}"),
-    Constraint("multipleOf", "multiple_of", _multiple_of, "a multiple of {}"),
+    Constraint("minimum", "minimum", lambda value, limit: value >= limit, "at least {}", "it is less than {}"),
+    Constraint("maximum", "maximum", lambda value, limit: value <= limit, "at most {}", "it is more than {}"),
+    Constraint("exclusiveMinimum", "exclusive_minimum", lambda value, limit: value > limit, "more than {}", "it is not more than {}"),
+    Constraint("exclusiveMaximum", "exclusive_maximum", lambda value, limit: value < limit, "less than {}", "it is not less than {}"),
+    Constraint("multipleOf", "multiple_of", _multiple_of, "a multiple of {}", "it is not a multiple of {}"),
 )
 
 CONSTRAINTS: Final[Mapping[type[Type], tuple[Constraint, ...]]] = {
     NumberType: _NUMBER,
     IntegerType: _NUMBER,
     StringType: (
-        Constraint("minLength", "min_length", lambda value, limit: len(value) >= limit, "at least {} characters"),
-        Constraint("maxLength", "max_length", lambda value, limit: len(value) <= limit, "at most {} characters"),
-        Constraint("pattern", "pattern", _matches, "text that matches {}"),
+        Constraint(
+            "minLength", "min_length", lambda value, limit: len(value) >= limit, "at least {} characters", "it has fewer than {} characters"
+        ),
+        Constraint(
+            "maxLength", "max_length", lambda value, limit: len(value) <= limit, "at most {} characters", "it has more than {} characters"
+        ),
+        Constraint("pattern", "pattern", _matches, "text that matches {}", "it does not match {}"),
     ),
     ArrayType: (
-        Constraint("minItems", "min_items", lambda value, limit: len(value) >= limit, "at least {} items"),
-        Constraint("maxItems", "max_items", lambda value, limit: len(value) <= limit, "at most {} items"),
-        Constraint("uniqueItems", "unique_items", _distinct, "items that all differ"),
+        Constraint("minItems", "min_items", lambda value, limit: len(value) >= limit, "at least {} items", "it has fewer than {} items"),
+        Constraint("maxItems", "max_items", lambda value, limit: len(value) <= limit, "at most {} items", "it has more than {} items"),
+        Constraint("uniqueItems", "unique_items", _distinct, "items that all differ", "its items do not all differ"),
     ),
     ObjectType: (
-        Constraint("minProperties", "min_properties", lambda value, limit: len(value) >= limit, "at least {} properties"),
-        Constraint("maxProperties", "max_properties", lambda value, limit: len(value) <= limit, "at most {} properties"),
+        Constraint(
+            "minProperties",
+            "min_properties",
+            lambda value, limit: len(value) >= limit,
+            "at least {} properties",
+            "it has fewer than {} properties",
+        ),
+        Constraint(
+            "maxProperties",
+            "max_properties",
+            lambda value, limit: len(value) <= limit,
+            "at most {} properties",
+            "it has more than {} properties",
+        ),
     ),
 }
 

@@ -13,12 +13,12 @@ import typing_extensions
 
 from toolbox.annotations.classes import fresh, resolve_hints
 from toolbox.annotations.markers import Converter
-from toolbox.annotations.metadata import expand, refine
-from toolbox.annotations.reader import AnnotationReader, Problem, as_nullable
+from toolbox.annotations.metadata import expand
+from toolbox.annotations.reader import UNPACK, AnnotationReader, Problem, as_nullable
 from toolbox.docstrings import DocText, read_docstring
 from toolbox.errors import RegistrationError
 from toolbox.json_values import json_value
-from toolbox.types import AnyType, ArrayType, Document, Field, NeverType, ObjectType, Ref, Type, UnionType
+from toolbox.types import AnyType, Document, Field, NeverType, ObjectType, Ref, Type, children
 
 __all__ = ["CallableShape", "Injection", "read_annotation", "read_callable"]
 
@@ -171,7 +171,7 @@ class _CallableReader:
             document=document,
             positional=tuple(positional),
             injections=tuple(injections),
-            secret=self.secret | {field.name for field in fields if field.secret or _holds_secret(field.type, document)},
+            secret=self.secret | {field.name for field in _fields_of(document) if field.secret or _holds_secret(field.type, document)},
             is_async=_is_async(self.function),
             bound=self.bound_by_partial,
         )
@@ -204,8 +204,7 @@ class _CallableReader:
             return Injection(parameter.name, _wanted(annotation), not has_default, parameter.kind is parameter.POSITIONAL_ONLY)
         default = parameter.default
         if has_default and type(default).__name__ == "FieldInfo":  # pydantic's Field(...) in the place of the default
-            for item in expand([default]):
-                node = refine(node, item, extras)
+            node = self.reader.refined(node, expand([default]), extras)
             has_default = False
         if node.description is None and parameter.name in text.parameters:
             node = replace(node, description=text.parameters[parameter.name])
@@ -232,7 +231,7 @@ class _CallableReader:
             return AnyType()
         try:
             annotation = self.annotation_of(parameter)
-            if typing_extensions.get_origin(annotation) is typing_extensions.Unpack:
+            if typing_extensions.get_origin(annotation) in UNPACK:
                 shape = self.reader.document(self.reader.read(annotation.__args__[0])).root
                 if isinstance(shape, ObjectType):
                     fields.extend(self.described(field, text) for field in shape.fields)
@@ -338,7 +337,7 @@ def _docstring(function: Any) -> DocText:
     while isinstance(function, functools.partial):
         function = function.func
     if not inspect.isroutine(function) and not isinstance(function, type):
-        own = read_docstring(inspect.getdoc(type(function).__call__))
+        own = read_docstring(type(function).__call__.__doc__)
         return own if own.summary else DocText(read_docstring(inspect.getdoc(type(function))).summary, own.parameters)
     return read_docstring(inspect.getdoc(function))
 
@@ -359,15 +358,20 @@ def _is_async(function: Any) -> bool:
     return inspect.iscoroutinefunction(function)
 
 
-def _holds_secret(node: Type, document: Document, depth: int = 0) -> bool:
+def _fields_of(document: Document) -> tuple[Field, ...]:
+    """The fields of the document's root."""
+    return document.root.fields if isinstance(document.root, ObjectType) else ()
+
+
+def _holds_secret(node: Type, document: Document) -> bool:
     """Whether a field marked secret stands anywhere inside: then the whole argument is masked."""
-    if depth > 16:
-        return False
-    if isinstance(node, Ref):
-        known = document.definitions.get(node.name)
-        return known is not None and _holds_secret(known, document, depth + 1)
-    if isinstance(node, ObjectType):
-        return any(field.secret or _holds_secret(field.type, document, depth + 1) for field in node.fields)
-    if isinstance(node, ArrayType):
-        return any(_holds_secret(item, document, depth + 1) for item in (*node.prefix, node.items))
-    return isinstance(node, UnionType) and any(_holds_secret(item, document, depth + 1) for item in node.members)
+    pending, seen = [node], set()
+    while pending:
+        found = pending.pop()
+        if isinstance(found, Ref) and found.name not in seen:
+            seen.add(found.name)
+            pending.append(document.definitions[found.name])
+        if isinstance(found, ObjectType) and any(field.secret for field in found.fields):
+            return True
+        pending.extend(children(found))
+    return False

@@ -184,7 +184,7 @@ def _read_typed_dict(_annotation: Any, origin: type) -> ClassShape:
 
 
 def _says_something(extra: Any) -> bool:
-    return type(extra).__name__ not in ("NoExtraItems", "_NoExtraItemsType") and extra is not typing_extensions.Never
+    return type(extra).__name__ not in ("NoExtraItemsType", "_NoExtraItemsType") and extra is not typing_extensions.Never
 
 
 _REQUIREDNESS: Final = (

@@ -24,7 +24,7 @@ from toolbox.types import (
     UnionType,
 )
 
-__all__ = ["Extras", "constrain", "expand", "refine"]
+__all__ = ["Extras", "Problem", "constrain", "expand", "refine"]
 
 # Attribute of a metadata object -> keyword of JSON Schema, by what it measures.
 _BOUNDS: Final = {
@@ -46,6 +46,10 @@ _COMPARE: Final[Mapping[str, tuple[Callable[[Any, Any], bool], str]]] = {
     "exclusiveMaximum": (lambda value, limit: value < limit, "less than {}"),
     "multipleOf": (lambda value, limit: value % limit == 0, "a multiple of {}"),
 }
+
+
+class Problem(Exception):
+    """One thing about an annotation that cannot be read; the text says what to write instead."""
 
 
 @dataclass(slots=True)
@@ -108,7 +112,7 @@ def refine(node: Type, item: Any, extras: Extras) -> Type:
     if name == "Predicate" and hasattr(item, "func"):
         return checked(node, item.func, f"a value for which {getattr(item.func, '__name__', 'the predicate')} holds")
     if name == "Timezone" and hasattr(item, "tz"):
-        return checked(node, lambda value: _in_timezone(value, item.tz), f"a time with the time zone {item.tz!r}")
+        return checked(node, lambda value: _in_timezone(value, item.tz), _zone_words(item.tz))
     return _by_attributes(node, item)
 
 
@@ -126,10 +130,24 @@ def _by_param(node: Type, item: Param, extras: Extras) -> Type:
     if item.examples:
         node = replace(node, examples=tuple(item.examples))
     if item.aliases:
-        node = over_members(node, EnumType, lambda found: replace(found, aliases={**(found.aliases or {}), **dict(item.aliases or {})}))
+        node = over_members(node, EnumType, lambda found: _with_aliases(found, item.aliases or {}))
     if item.allow_non_finite:
         node = over_members(node, NumberType, lambda found: replace(found, allow_non_finite=True))
     return node
+
+
+def _with_aliases(node: EnumType, aliases: Mapping[str, Any]) -> EnumType:
+    known: dict[str, Any] = dict(node.aliases or {})
+    for alias, wanted in aliases.items():
+        found = [
+            value
+            for value, member in zip(node.values, node.members or node.values, strict=True)
+            if wanted is member or (type(wanted) is type(value) and wanted == value)
+        ]
+        if not found:
+            raise Problem(f"the alias {alias!r} stands for {wanted!r}, which is none of the choices {', '.join(map(repr, node.values[:10]))}")
+        known[alias] = found[0]
+    return replace(node, aliases=known)
 
 
 def _by_field_info(node: Type, item: Any, extras: Extras) -> Type:
@@ -209,15 +227,39 @@ def constrain(node: Type, keyword: str, limit: Any) -> Type:
 
 def checked(node: Type, holds: Callable[[Any], bool], expected: str) -> Type:
     """The node with a check on its Python value."""
-    before = node.construct
+    return replace(node, construct=Checked(node.construct, holds, expected))
 
-    def construct(value: Any) -> Any:
-        made = value if before is None else before(value)
-        if not holds(made):
-            raise ValueError(f"not {expected}")
-        return made
 
-    return replace(node, construct=construct)
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A constructor with a check on what it makes; of a value that is an instance already, only the check is left to do.
+
+    Attributes:
+        construct: makes the value; None where it is the value itself.
+        holds: the check.
+        expected: what was expected, in words.
+    """
+
+    construct: Callable[[Any], Any] | None
+    holds: Callable[[Any], bool]
+    expected: str
+
+    def __call__(self, value: Any) -> Any:
+        """The value, made and checked."""
+        return self.check(value if self.construct is None else self.construct(value))
+
+    def check(self, value: Any) -> Any:
+        """The value, checked, and before it by the checks below.
+
+        Raises:
+            ValueError: a check does not hold.
+        """
+        inner = getattr(self.construct, "check", None)
+        if inner is not None:
+            inner(value)
+        if not self.holds(value):
+            raise ValueError(f"not {self.expected}")
+        return value
 
 
 def over_members(node: Type, kind: Any, change: Callable[[Any], Type]) -> Type:
@@ -232,6 +274,10 @@ def over_members(node: Type, kind: Any, change: Callable[[Any], Type]) -> Type:
 def opened(node: Type) -> Type:
     """The enum, or the enum inside a nullable union, opened for unknown text."""
     return over_members(node, EnumType, lambda found: replace(found, open=True))
+
+
+def _zone_words(zone: Any) -> str:
+    return "a time without a time zone" if zone is None else "a time with a time zone" if zone is ... else f"a time in the time zone {zone}"
 
 
 def _in_timezone(value: Any, zone: Any) -> bool:

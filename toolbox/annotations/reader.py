@@ -11,10 +11,11 @@ import fractions
 import ipaddress
 import pathlib
 import re
+import sys
 import types
 import typing
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ import typing_extensions
 
 from toolbox.annotations.classes import ClassShape, read_class
 from toolbox.annotations.markers import Converter
-from toolbox.annotations.metadata import Extras, expand, refine
+from toolbox.annotations.metadata import Extras, Problem, expand, refine
 from toolbox.json_values import json_value
 from toolbox.types import (
     ABSENT,
@@ -45,11 +46,7 @@ from toolbox.types import (
     refs_in,
 )
 
-__all__ = ["AnnotationReader", "Problem", "as_nullable"]
-
-
-class Problem(Exception):
-    """One thing about an annotation that cannot be read; the text says what to write instead."""
+__all__ = ["UNPACK", "AnnotationReader", "Problem", "as_nullable"]
 
 
 def _identity(value: Any) -> Any:
@@ -77,13 +74,13 @@ _SCALARS: Final[Mapping[Any, Type]] = {
     object: AnyType(),
     bool: BooleanType(),
     int: IntegerType(),
-    float: NumberType(),
+    float: NumberType(as_float=True),
     str: StringType(),
     typing.LiteralString: StringType(),
     typing_extensions.LiteralString: StringType(),
     bytes: StringType(encoding="base64", construct=_identity, instance=bytes),
     bytearray: StringType(encoding="base64", construct=bytearray, instance=bytearray),
-    decimal.Decimal: NumberType(decimal=True, construct=_identity, instance=decimal.Decimal),
+    decimal.Decimal: NumberType(decimal=True, construct=_identity),
     fractions.Fraction: NumberType(decimal=True, construct=fractions.Fraction, instance=fractions.Fraction),
     datetime.datetime: _text(datetime.datetime, "date-time"),
     datetime.date: _text(datetime.date, "date"),
@@ -101,6 +98,7 @@ _SCALARS: Final[Mapping[Any, Type]] = {
     },
 }
 
+# No instance of them is left as it is: its items have to be looked at.
 # Generic container -> (what it becomes in Python; None leaves a list or dict as it is, whether items are unique).
 _ARRAYS: Final[Mapping[Any, tuple[Callable[[Any], Any] | None, bool]]] = {
     list: (None, False),
@@ -136,6 +134,8 @@ _UNWRAPPED: Final = frozenset(
         typing.NotRequired,
     }
 )
+_BARE_TUPLES: Final = (tuple, typing.Tuple)  # noqa: UP006 - the old spelling without items is no tuple of no items
+UNPACK: Final = (typing.Unpack, typing_extensions.Unpack)
 _NAME_PARTS: Final = re.compile(r"\W+")
 
 
@@ -151,6 +151,8 @@ class AnnotationReader:
         self.definitions: dict[str, Type] = {}
         self._names: dict[Any, str] = {}
         self._variables: list[Mapping[Any, Any]] = []
+        self._hidden = False
+        self._hidden_names: set[str] = set()
 
     # -- from outside ------------------------------------------------------------------------------------------------------------
 
@@ -163,6 +165,9 @@ class AnnotationReader:
         node, extras = self.read_with_extras(annotation)
         if extras.injected:
             raise Problem("Injected[...] is for parameters of a tool, not for fields or items")
+        if extras.aliases or extras.policy is not None:
+            raise Problem("an alias or a policy is for the whole parameter or field: write it around the whole, Annotated[..., Param(...)]")
+        self._hidden = self._hidden or extras.secret
         return node
 
     def read_with_extras(self, annotation: Any) -> tuple[Type, Extras]:
@@ -171,6 +176,16 @@ class AnnotationReader:
         Raises:
             Problem: it cannot be read.
         """
+        outside, self._hidden = self._hidden, False
+        try:
+            node, extras = self._read_refined(annotation)
+            # What is secret inside makes the whole secret.
+            extras.secret = extras.secret or self._hidden
+            return node, extras
+        finally:
+            self._hidden = outside
+
+    def _read_refined(self, annotation: Any) -> tuple[Type, Extras]:
         extras = Extras()
         if typing_extensions.get_origin(annotation) is typing_extensions.Annotated:
             metadata = expand(annotation.__metadata__)
@@ -179,14 +194,32 @@ class AnnotationReader:
                 return AnyType(), extras
             node, inner = self.read_with_extras(annotation.__origin__)
             extras = inner
-            for item in metadata:
-                node = refine(node, item, extras)
+            node = self.refined(node, metadata, extras)
             if extras.external:
                 node = _validated_by_pydantic(node, annotation)
             return node, extras
         if typing_extensions.get_origin(annotation) in _UNWRAPPED:
             return self.read_with_extras(annotation.__args__[0])
         return self._read(annotation), extras
+
+    def refined(self, node: Type, metadata: Iterable[Any], extras: Extras) -> Type:
+        """The node refined by metadata in order; what that says about the parameter goes into `extras`.
+
+        Raises:
+            Problem: the metadata does not fit the node.
+        """
+        for item in metadata:
+            node = refine(node if isinstance(item, str) else self._in_place(node), item, extras)
+        return node
+
+    def _in_place(self, node: Type, seen: frozenset[str] = frozenset()) -> Type:
+        """The node with definitions in the place of their references, where limits could be put on them: enums and aliases, not classes."""
+        if isinstance(node, UnionType):
+            return map_children(node, lambda item: self._in_place(item, seen))
+        known = self.definitions.get(node.name) if isinstance(node, Ref) and node.name not in seen else None
+        if not isinstance(node, Ref) or known is None or (isinstance(known, ObjectType) and known.fields):
+            return node
+        return described_like(self._in_place(known, seen | {node.name}), node)
 
     def document(self, root: Type) -> Document:
         """The node with its definitions; a definition that is used once and does not recur stands in its place."""
@@ -246,14 +279,26 @@ class AnnotationReader:
                     nodes.append(item)
         if any(isinstance(item, AnyType) for item in nodes):
             return AnyType()
-        nodes = _with_open_enum(nodes)
+        nodes = self._with_open_enum(nodes)
         return nodes[0] if len(nodes) == 1 else UnionType(members=tuple(nodes))
+
+    def _with_open_enum(self, nodes: list[Type]) -> list[Type]:
+        """``Literal["a"] | str`` is an open enum, and so is ``Colour | str`` of an Enum class."""
+        enums = {place: found for place, item in enumerate(nodes) if (found := self._enum(item)) is not None}
+        plain = [item for item in nodes if item == StringType() and item.construct is None]
+        if len(enums) != 1 or not plain or any(found.open for found in enums.values()):
+            return nodes
+        return [replace(enums[place], open=True) if place in enums else item for place, item in enumerate(nodes) if item not in plain]
+
+    def _enum(self, node: Type) -> EnumType | None:
+        found = self.definitions.get(node.name) if isinstance(node, Ref) else node
+        return found if isinstance(found, EnumType) else None
 
     def _read_alias(self, annotation: Any, alias: Any) -> Type:
         arguments = typing_extensions.get_args(annotation)
         parameters = getattr(alias, "__type_params__", ())
         return self._defined(
-            annotation, alias.__name__, lambda: self._within(dict(zip(parameters, arguments, strict=False)), alias.__value__)
+            annotation, alias.__name__, lambda: self._within(dict(zip(parameters, arguments, strict=False)), _alias_value(alias))
         )
 
     def _within(self, variables: Mapping[Any, Any], annotation: Any) -> Type:
@@ -275,34 +320,39 @@ class AnnotationReader:
         if known[0]:
             construct, unique = _ARRAYS[origin]
             items = self.read(arguments[0]) if arguments else AnyType()
-            instance = origin if construct is not None and isinstance(origin, type) and origin is not collections.abc.Iterator else None
-            return ArrayType(items=items, unique_items=unique, construct=construct, instance=_concrete(instance))
+            return ArrayType(items=items, unique_items=unique, construct=construct)
         if known[1]:
             return self._read_mapping(origin, arguments)
         return None
 
     def _read_tuple(self, annotation: Any, arguments: tuple[Any, ...]) -> Type:
         if len(arguments) == 2 and arguments[1] is ...:
-            return ArrayType(items=self.read(arguments[0]), construct=tuple, instance=tuple)
-        if not arguments and annotation in (tuple, tuple):
-            return ArrayType(construct=tuple, instance=tuple)
-        if any(typing_extensions.get_origin(item) is typing_extensions.Unpack for item in arguments):
+            return ArrayType(items=self.read(arguments[0]), construct=tuple)
+        if not arguments and annotation in _BARE_TUPLES:
+            return ArrayType(construct=tuple)
+        if any(typing_extensions.get_origin(item) in UNPACK or getattr(item, "__unpacked__", False) for item in arguments):
             raise Problem("a tuple with an unpacked part cannot be said in JSON Schema: write tuple[T, ...] or name each item")
         prefix = tuple(self.read(item) for item in arguments)
-        return ArrayType(prefix=prefix, min_items=len(prefix), max_items=len(prefix), construct=tuple, instance=tuple)
+        return ArrayType(prefix=prefix, min_items=len(prefix), max_items=len(prefix), construct=tuple)
 
     def _read_mapping(self, origin: Any, arguments: tuple[Any, ...]) -> Type:
         construct = _OBJECTS[origin]
-        instance = origin if construct is not None else None
         if origin is collections.Counter:
             arguments = (arguments[0], int) if arguments else (str, int)
         if not arguments:
-            return ObjectType(additional=AnyType(), construct=construct, instance=instance)
-        key, value = self.read(arguments[0]), self.read(arguments[1])
+            return ObjectType(additional=AnyType(), construct=construct)
+        key, value = self._key(self.read(arguments[0])), self.read(arguments[1])
         plain = isinstance(key, AnyType) or key == StringType()
-        if not plain and not isinstance(key, StringType | EnumType | IntegerType | NumberType | BooleanType | UnionType | Ref):
+        if not plain and not isinstance(key, StringType | EnumType | IntegerType | NumberType | BooleanType | UnionType):
             raise Problem(f"keys of JSON objects are text, and {_shown(arguments[0])} cannot be made of text: use str keys")
-        return ObjectType(additional=value, keys=None if plain else key, construct=construct, instance=instance)
+        return ObjectType(additional=value, keys=None if plain else key, construct=construct)
+
+    def _key(self, node: Type) -> Type:
+        """The node of a key with what it refers to in its place: a schema does not show keys, so nothing else would keep the definition."""
+        if isinstance(node, Ref):
+            known = self.definitions.get(node.name)
+            return node if known is None else self._key(known)
+        return map_children(node, self._key) if isinstance(node, UnionType) else node
 
     def _read_named(self, annotation: Any) -> Type | None:
         origin = typing_extensions.get_origin(annotation) or annotation
@@ -327,16 +377,22 @@ class AnnotationReader:
     def _defined(self, key: Any, name: str, build: Callable[[], Type]) -> Type:
         known = self._names.get(key)
         if known is not None:
+            self._hidden = self._hidden or known in self._hidden_names
             return Ref(name=known)
         unique, number = name, 2
         while unique in self.definitions or unique in self._names.values():
             unique, number = f"{name}_{number}", number + 1
         self._names[key] = unique
+        outside, self._hidden = self._hidden, False
         try:
             self.definitions[unique] = build()
+            if self._hidden:
+                self._hidden_names.add(unique)
         except Problem:
             del self._names[key]
             raise
+        finally:
+            self._hidden = self._hidden or outside
         return Ref(name=unique)
 
     def _read_shape(self, shape: ClassShape) -> Type:
@@ -359,8 +415,7 @@ class AnnotationReader:
             node, extras = self.read_with_extras(member.annotation)
         except Problem as problem:
             raise Problem(f"field {member.name!r} of {shape.name}: {problem}") from None
-        for item in expand(member.metadata):
-            node = refine(node, item, extras)
+        node = self.refined(node, expand(member.metadata), extras)
         if extras.injected:
             raise Problem(f"field {member.name!r} of {shape.name}: Injected[...] is for parameters of a tool")
         if node.description is None and member.description:
@@ -410,15 +465,6 @@ def _same(left: Type, right: Type) -> bool:
     return type(left) is type(right) and left == right and left.construct is right.construct and left.instance is right.instance
 
 
-def _with_open_enum(nodes: list[Type]) -> list[Type]:
-    """``Literal["a"] | str`` is an open enum."""
-    enums = [item for item in nodes if isinstance(item, EnumType) and all(isinstance(value, str) for value in item.values)]
-    plain = [item for item in nodes if item == StringType() and item.construct is None]
-    if len(enums) != 1 or not plain or enums[0].open:
-        return nodes
-    return [replace(item, open=True) if item is enums[0] else item for item in nodes if item not in plain]
-
-
 def _read_literal(values: tuple[Any, ...]) -> Type:
     kept: list[Any] = []
     members: list[Any] = []
@@ -455,10 +501,15 @@ def _is_alias(annotation: Any) -> bool:
     return type(annotation).__name__ == "TypeAliasType" and hasattr(annotation, "__value__")
 
 
-def _concrete(kind: Any) -> type | None:
-    if kind in (collections.abc.Set, collections.abc.MutableSet):
-        return set
-    return kind if isinstance(kind, type) else None
+def _alias_value(alias: Any) -> Any:
+    """What an alias stands for, with the names in it resolved: its own, since it may be recursive, and those of its module."""
+    holder = types.SimpleNamespace(__annotations__={"value": alias.__value__})
+    known = getattr(sys.modules.get(alias.__module__), "__dict__", {})
+    names = {item.__name__: item for item in (alias, *getattr(alias, "__type_params__", ()))}
+    try:
+        return typing_extensions.get_type_hints(holder, known, names, include_extras=True)["value"]
+    except (NameError, SyntaxError, TypeError):
+        return alias.__value__  # the reader names what cannot be resolved, with an advice
 
 
 def _class_name(annotation: Any) -> str:

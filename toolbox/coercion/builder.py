@@ -16,7 +16,7 @@ from toolbox.diagnostics import INVALID, FailureReason, Outcome, Path
 from toolbox.policy import Policy
 from toolbox.types import CONSTRAINTS, Ref, Type
 
-__all__ = ["Builder", "Coercer", "Factory", "check_constraints", "constructed", "single_item"]
+__all__ = ["Builder", "Coercer", "Factory", "check_constraints", "constructed", "is_set", "single_item"]
 
 Coercer = Callable[[Any, Path, Outcome], Any]
 Factory = Callable[[Any, "Builder"], Coercer]
@@ -90,15 +90,18 @@ def constructed(coerce: Coercer, node: Type, builder: Builder) -> Coercer:
     construct, instance = node.construct, node.instance
     assert construct is not None
     expected = builder.expected(node)
+    # A constructor that also checks has its check apart, for values that need no making.
+    check = getattr(construct, "check", None)
 
     def coerce_and_construct(value: Any, path: Path, out: Outcome) -> Any:
-        if instance is not None and isinstance(value, instance):
+        is_made = instance is not None and isinstance(value, instance)
+        if is_made and check is None:
             return value
-        made = coerce(value, path, out)
+        made = value if is_made else coerce(value, path, out)
         if made is INVALID:
             return INVALID
         try:
-            return construct(made)
+            return check(made) if is_made else construct(made)
         except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - a constructor is the author's and may raise anything
             return _rejected(error, expected, value, path, out)
 
@@ -123,12 +126,17 @@ def _rejected(error: BaseException, expected: str, value: Any, path: Path, out: 
     return out.fail(path, FailureReason.REJECTED, expected, value, words[:200] or type(error).__name__)
 
 
+def is_set(limit: Any) -> bool:
+    """Whether a limit was given. 0 is one, though it equals False."""
+    return limit is not None and limit is not False
+
+
 def check_constraints(node: Type, builder: Builder) -> Callable[[Any, Any, Path, Outcome], bool] | None:
     """A function ``(measured, came, path, out) -> whether every limit of the node holds``, or None when the node has no limits."""
     checks = [
-        (constraint.holds, getattr(node, constraint.attribute), constraint.expected.format(getattr(node, constraint.attribute)))
+        (constraint.holds, getattr(node, constraint.attribute), constraint.broken.format(getattr(node, constraint.attribute)))
         for constraint in CONSTRAINTS.get(type(node), ())
-        if getattr(node, constraint.attribute) not in (None, False)
+        if is_set(getattr(node, constraint.attribute))
     ]
     if not checks:
         return None
@@ -137,7 +145,7 @@ def check_constraints(node: Type, builder: Builder) -> Callable[[Any, Any, Path,
     def holds_all(measured: Any, came: Any, path: Path, out: Outcome) -> bool:
         for holds, limit, words in checks:
             if not holds(measured, limit):
-                out.fail(path, FailureReason.CONSTRAINT, expected, came, f"it is not {words}" if words[0] == "a" else words)
+                out.fail(path, FailureReason.CONSTRAINT, expected, came, words)
                 return False
         return True
 

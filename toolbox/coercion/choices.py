@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from toolbox.coercion.builder import Builder, Coercer, single_item
 from toolbox.coercion.expected import CHOICES_SHOWN
 from toolbox.coercion.judge import BEST_EFFORT, EXACT, INFO, RISKY, STRING, WARNING
+from toolbox.coercion.numerals import read_numeral
 from toolbox.coercion.scalars import NULL_WORDS
-from toolbox.diagnostics import ABSENT, Diagnostic, DiagnosticKind, FailureReason, Outcome, Path, path_text, shorten
+from toolbox.diagnostics import ABSENT, Diagnostic, DiagnosticKind, FailureReason, Outcome, Path, Risk, path_text, shorten
 from toolbox.errors import AmbiguousMatch
 from toolbox.matching import ChoiceIndex, Match, MatchLevel
-from toolbox.types import EnumType, NumberText
+from toolbox.policy import CoercionLevel
+from toolbox.types import EnumType, NumberText, identity
 
 __all__ = ["choice"]
+
+LONGEST_TYPED: Final = 64
+"""Longer texts are not read as a number, a boolean or null that is one of the choices."""
 
 
 def choice(node: EnumType, builder: Builder) -> Coercer:
@@ -50,7 +55,7 @@ class _Matcher:
         self.index = ChoiceIndex(node.values, node.aliases)
         self.names = ChoiceIndex(node.names) if node.names is not None else None
         self.others = {(type(value), value): place for place, value in enumerate(node.values) if _hashable(value)}
-        self.compound = [(value, place) for place, value in enumerate(node.values) if not _hashable(value)]
+        self.compound = [(identity(value), place) for place, value in enumerate(node.values) if not _hashable(value)]
 
     def coerce(self, value: Any, path: Path, out: Outcome) -> Any:
         if isinstance(value, str):
@@ -69,7 +74,7 @@ class _Matcher:
 
     def from_compound(self, value: Any, path: Path, out: Outcome) -> Any:
         for known, place in self.compound:
-            if known == value:
+            if known == identity(value):
                 return self.members[place]
         if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], list | dict):
             return single_item(self.coerce, value, self.expected, path, out, self.judge)
@@ -112,10 +117,11 @@ class _Matcher:
         if place is not None:
             return self.members[place]
         try:
-            typed = self.typed_place(value)
+            typed = None if self.node.open else self.typed(value)
             if typed is not None:
-                return self.judge.change(out, path, self.expected, value, self.members[typed], STRING, INFO)
-            found = self.by_name(value) or self.index.find(value, self.ceiling) or self.loosely_by_name(value)
+                place, level, risk = typed
+                return self.judge.change(out, path, self.expected, value, self.members[place], level, risk)
+            found = self.by_name(value) or self.plainly(value) or self.index.find(value, self.ceiling) or self.loosely_by_name(value)
         except AmbiguousMatch as error:
             candidates = error.candidates
             return self.keep_or(value, path, out, lambda: self.ambiguous(candidates, value, path, out))
@@ -132,29 +138,39 @@ class _Matcher:
             return min(self.level, MatchLevel.SEPARATOR)
         return max(self.level, MatchLevel.TOKEN)
 
-    def typed_place(self, value: str) -> int | None:
-        """The place of a choice that is no text, whose JSON text this is: "5" for 5, "true" for true."""
+    def typed(self, value: str) -> tuple[int, CoercionLevel, Risk] | None:
+        """The place of a choice that is no text, of which this is the text: "5" for 5, "true" for true; and how surely it is."""
         word = value.strip().lower()
-        if len(word) > 64:
+        if len(word) > LONGEST_TYPED:
             return None
         if word in NULL_WORDS:
-            return self.others.get((type(None), None))
+            return self.typed_at(type(None), None)
         if word in ("true", "false"):
-            return self.others.get((bool, word == "true"))
-        for kind in (int, float):
-            try:
-                place = self.others.get((kind, kind(word)))
-            except ValueError:
-                continue
-            if place is not None:
-                return place
-        return None
+            return self.typed_at(bool, word == "true")
+        numeral = read_numeral(word)
+        exact = numeral.value
+        if exact is None or abs(exact.adjusted()) > LONGEST_TYPED:
+            return None
+        risk = WARNING if numeral.detail == "exponent" else numeral.risk
+        whole = self.typed_at(int, int(exact), numeral.level, risk) if exact == exact.to_integral_value() else None
+        return whole or self.typed_at(float, float(exact), numeral.level, numeral.risk)
+
+    def typed_at(self, kind: type, value: Any, level: CoercionLevel = STRING, risk: Risk = INFO) -> tuple[int, CoercionLevel, Risk] | None:
+        place = self.others.get((kind, value))
+        return None if place is None else (place, level, risk)
 
     def by_name(self, value: str) -> Match | None:
         if self.names is None:
             return None
         found = self.names.find(value, MatchLevel.EXACT)
         return found and Match(found.position, self.node.values[found.position], MatchLevel.CASE, INFO)
+
+    def plainly(self, value: str) -> Match | None:
+        """A value, or else a name, that differs by case and separators alone: it is nearer than any guess about the values."""
+        if self.names is None:
+            return None
+        level = min(self.ceiling, MatchLevel.SEPARATOR)
+        return self.index.find(value, level) or self.names.find(value, level)
 
     def loosely_by_name(self, value: str) -> Match | None:
         return None if self.names is None else self.names.find(value, self.ceiling)
@@ -210,4 +226,8 @@ class _Matcher:
 
 
 def _hashable(value: Any) -> bool:
-    return not isinstance(value, list | dict | Mapping)
+    try:
+        hash(value)
+    except Exception:  # noqa: BLE001 - a tuple may hold a list, and an author's __hash__ may do anything
+        return False
+    return True

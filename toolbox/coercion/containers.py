@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,7 @@ from toolbox.types import (
     StringType,
     Type,
     UnionType,
+    identity,
 )
 
 __all__ = ["array"]
@@ -55,7 +57,7 @@ def array(node: ArrayType, builder: Builder) -> Coercer:
     def coerce_array(value: Any, path: Path, out: Outcome) -> Any:
         if type(value) is list:
             return coerce_items(value, path, out)
-        if isinstance(value, list | tuple | set | frozenset):
+        if isinstance(value, list | tuple | set | frozenset | deque):
             return coerce_items(list(value), path, out)
         return other.coerce(value, path, out)
 
@@ -92,21 +94,6 @@ def _unique(node: ArrayType, builder: Builder) -> Any:
     return drop_repeats
 
 
-def identity(value: Any) -> Any:
-    """A key by which values are equal when JSON Schema says so: 1 and 1.0 are, 1 and true are not."""
-    if isinstance(value, bool):
-        return ("boolean", value)
-    if isinstance(value, list | tuple):
-        return ("array", tuple(map(identity, value)))
-    if isinstance(value, dict):
-        return ("object", frozenset((key, identity(item)) for key, item in value.items()))
-    try:
-        hash(value)
-    except TypeError:
-        return ("object", id(value))
-    return ("value", value)
-
-
 class _OtherReadings:
     """What an array makes of a value that is none."""
 
@@ -131,8 +118,9 @@ class _OtherReadings:
         return self.wrapped(value, path, out)
 
     def wrapped(self, value: Any, path: Path, out: Outcome) -> Any:
+        before = len(out.failures)
         item = self.item(value, path, out)
-        if item is INVALID or (self.holds is not None and not self.holds([item], value, path, out)):
+        if item is INVALID or len(out.failures) > before or (self.holds is not None and not self.holds([item], value, path, out)):
             return INVALID
         return self.judge.change(
             out,
@@ -186,12 +174,8 @@ class _OtherReadings:
         trial = Outcome()
         made = self.coerce_items(parts, path, trial)
         if made is INVALID:
-            reasons = [failure.detail or str(failure) for failure in trial.failures[:1]]
-            detail = (
-                f"read as a list with commas, {reasons[0]}"
-                if self.item_kinds <= {"number"}
-                else "it holds separators, so it is not one item"
-            )
+            why = trial.failures[0].detail if self.item_kinds <= {"number"} else ""
+            detail = f"read as a list with commas, {why}" if why else "it holds separators, so it is not one item"
             return out.fail(path, FailureReason.INVALID, self.expected, value, detail, "Send an array")
         # The places of the items are not places in the text, so only what was done to the whole is put on record, with the worst risk.
         out.diagnostics.extend(found for found in trial.diagnostics if found.path == path_text(path))

@@ -100,6 +100,8 @@ def _object(node: ObjectType) -> str:
 
 def _limits(node: Type) -> str:
     words = []
+    if isinstance(node, ArrayType) and node.min_items is not None and node.min_items == node.max_items:
+        return f" (exactly {node.min_items} items)"
     for constraint in CONSTRAINTS.get(type(node), ()):
         limit = getattr(node, constraint.attribute)
         if limit is not None and limit is not False:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from toolbox.diagnostics import Diagnostic, DiagnosticKind, FailureReason, Outcome, Path, Risk, path_text
+from toolbox.diagnostics import Diagnostic, DiagnosticKind, FailureReason, Outcome, Path, Risk, path_text, shorten
 from toolbox.policy import CoercionLevel, Policy
 
 __all__ = ["Judge", "conversion_name"]
+
+SENT_SHOWN: Final = 40
 
 EXACT, SAFE_WIDENING, STRING, BEST_EFFORT = CoercionLevel
 INFO, WARNING, RISKY = Risk
@@ -17,6 +19,11 @@ def conversion_name(before: object, after: object) -> str:
     """A change of type in short: ``str->int``."""
     source = "str" if isinstance(before, str) else "float" if isinstance(before, float) else type(before).__name__
     return f"{source}->{type(after).__name__}"
+
+
+def _sendable(value: object) -> bool:
+    """Whether a value is plain enough to be named as what to send instead."""
+    return value is None or isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= SENT_SHOWN)
 
 
 class Judge:
@@ -44,6 +51,8 @@ class Judge:
         suggestion: str = "",
     ) -> Any:
         """Record a change and return its result, or record a failure and return `INVALID` when the policy does not allow it."""
+        if (risk > self.max_risk or level > self.level) and not suggestion and _sendable(after):
+            suggestion = f"Send {shorten(after)}"
         diagnostic = Diagnostic(path_text(path), kind, risk, before, after, conversion or conversion_name(before, after), suggestion)
         if risk > self.max_risk:
             return out.fail(path, FailureReason.TOO_RISKY, expected, before, detail, suggestion, diagnostic)

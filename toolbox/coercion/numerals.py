@@ -6,7 +6,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Final, NamedTuple
 
-from toolbox.diagnostics import Risk
+from toolbox.diagnostics import Risk, shorten
 from toolbox.policy import CoercionLevel
 
 __all__ = ["LONGEST", "Numeral", "read_numeral"]
@@ -114,7 +114,7 @@ def _with_unit(text: str) -> Numeral:
         unit = " ".join(part.strip() for part in (found[1], found[3]) if part)
         return Numeral(
             None,
-            detail=f'it says the number {found[2]} with "{unit}"',
+            detail=f"it says the number {found[2]} with {shorten(unit)}",
             suggestion="Send the plain number, in the unit that the parameter asks for",
         )
     return Numeral(None)

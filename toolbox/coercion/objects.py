@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -22,13 +23,15 @@ from toolbox.diagnostics import (
     shorten,
 )
 from toolbox.errors import PayloadError
-from toolbox.matching import NameIndex, closest
+from toolbox.matching import MatchLevel, NameIndex, closest
 from toolbox.policy import Missing, Unknown
 from toolbox.types import Field, NeverType, ObjectType, Type, UnionType, nullable
 
 __all__ = ["Names", "object_type", "shared_duplicates"]
 
 UNKNOWN_NAMED = 5
+NEAR_LOOKED_AT = 100
+NAMES_SHOWN = 8
 
 
 class _Plan(NamedTuple):
@@ -40,6 +43,7 @@ class _Plan(NamedTuple):
     field: Field
     expected: str
     nullable: bool
+    fallback: Callable[[], Any] | None
 
 
 class Names:
@@ -58,6 +62,10 @@ class Names:
         if key in self.declared:
             return key
         return self._aliases.get(key) or self._index.resolve(key)
+
+    def is_alias(self, key: str) -> bool:
+        """Whether a key is a declared alias."""
+        return key in self._aliases
 
     def near(self, key: str, names: Iterable[str]) -> list[str]:
         """Which of the names look like a key; only for suggestions."""
@@ -97,9 +105,10 @@ def _from_other(node: ObjectType, builder: Builder, coerce_items: Callable[[Mapp
             except PayloadError as error:
                 return out.fail(path, FailureReason.LIMIT, expected, value, error.message)
             if found is not None and isinstance(found.value, dict):
+                before = len(out.failures)
                 made = coerce_items(found.value, path, out)
-                if made is INVALID:
-                    return INVALID
+                if made is INVALID or len(out.failures) > before:
+                    return made
                 shared_duplicates(found.duplicates, path, out, judge)
                 return judge.change(
                     out, path, expected, value, made, STRING, found.risk, conversion=f"str->{name}", suggestion="Send an object, not text"
@@ -183,10 +192,21 @@ class _Fields:
         inner = builder.under(field.policy)
         accepts_null = _nullable(field.type, builder)
         coerce = inner.build(field.type)
-        if field.fallback is not None and not accepts_null:
-            coerce = _null_as_default(coerce, field, inner)
+        fallback = field.fallback or self._schema_default(field, coerce)
+        if not accepts_null and (fallback is not None or not field.required):
+            coerce = _null_as_not_given(coerce, fallback, inner.expected(field.type), inner.judge)
         target = field.name if field.target is None else field.target
-        return _Plan(field.name, target, coerce, field, inner.expected(field.type), accepts_null)
+        return _Plan(field.name, target, coerce, field, inner.expected(field.type), accepts_null, fallback)
+
+    def _schema_default(self, field: Field, coerce: Coercer) -> Callable[[], Any] | None:
+        """What makes the default that a schema declares: Python uses its defaults itself, those of a schema go by the policy."""
+        default = field.type.default
+        if default is ABSENT or self.policy.missing is not Missing.FILL:
+            return None
+        trial = Outcome()
+        made = coerce(default, None, trial)
+        # A default that does not fit its own type is a mistake of the schema's, and never becomes an argument.
+        return None if made is INVALID or trial.failures else lambda: copy.deepcopy(made)
 
     def coerce(self, value: Any, path: Path, out: Outcome) -> Any:
         if type(value) is dict:
@@ -207,7 +227,7 @@ class _Fields:
                 coerced = coerce(item, (path, name), out)
                 if coerced is INVALID:
                     complete = False
-                else:
+                elif coerced is not ABSENT:
                     made[target] = coerced
             else:
                 if self.drops:
@@ -239,13 +259,14 @@ class _Fields:
             coerced = plan.coerce(value[key], (path, key), out)
             if coerced is INVALID:
                 complete = False
-            else:
+            elif coerced is not ABSENT:
                 made[plan.target] = coerced
         made.pop("", None)
         if missing:
             complete = False
             self.report_missing(missing, unknown, path, out)
-        complete = self.extras(value, unknown, given, made, path, out) and complete
+        named = {key for plan in missing for key in self.meant_for(plan, unknown)}
+        complete = self.extras(value, unknown, given, named, made, path, out) and complete
         if not complete:
             return made if path is None and self.parts else INVALID
         return made if self.holds is None or self.holds(made, value, path, out) else INVALID
@@ -261,7 +282,7 @@ class _Fields:
             if key in self.by_name:
                 given[key] = key
                 continue
-            name = self.names.resolve(key) if isinstance(key, str) else None
+            name = self.meant(key)
             if name is None:
                 unknown.append(key)
             else:
@@ -280,24 +301,31 @@ class _Fields:
                 min(STRING, self.policy.coercion),
                 INFO,
                 kind=DiagnosticKind.RENAMED,
-                conversion="name",
+                conversion="parameter",
                 suggestion=f"Send it as {name}",
             )
             if renamed is not INVALID:
                 given[name] = keys[0]
         return given, unknown
 
+    def meant(self, key: Any) -> str | None:
+        """The field that a key is for, as far as the policy lets spellings differ; a declared alias always counts."""
+        name = self.names.resolve(key) if isinstance(key, str) else None
+        if name is None or self.policy.matching >= MatchLevel.SEPARATOR or self.names.is_alias(key):
+            return name
+        return name if self.policy.matching >= MatchLevel.CASE and key.casefold() == name.casefold() else None
+
     def absent(self, plan: _Plan, path: Path, out: Outcome, made: dict[str, Any], missing: list[_Plan]) -> bool:
         """What a field becomes that was not given; False when it cannot do without."""
         field = plan.field
-        if field.fallback is not None and not field.required:
-            after = field.fallback()
+        if plan.fallback is not None:
+            after = plan.fallback()
             made[plan.target] = after
             out.diagnostics.append(Diagnostic(path_text((path, plan.name)), DiagnosticKind.DEFAULTED, INFO, ABSENT, after, "default"))
             return True
         if not field.required:
             return True
-        if plan.nullable and self.policy.missing is Missing.DEFAULT:
+        if plan.nullable and self.policy.missing >= Missing.DEFAULT:
             made[plan.target] = None
             out.diagnostics.append(
                 Diagnostic(path_text((path, plan.name)), DiagnosticKind.DEFAULTED, WARNING, ABSENT, None, "null", f"Send {plan.name}")
@@ -309,7 +337,7 @@ class _Fields:
     def report_missing(self, missing: list[_Plan], unknown: list[Any], path: Path, out: Outcome) -> None:
         """What is missing is named together with what came and is unknown: the one is often meant for the other."""
         for plan in missing:
-            near = [key for key in unknown[:100] if isinstance(key, str) and self.names.near(key, [plan.name])]
+            near = self.meant_for(plan, unknown)
             if near:
                 suggestion = f"Did you mean {plan.name} by {shorten(near[0])}? Send it as {plan.name}"
             elif unknown:
@@ -319,44 +347,65 @@ class _Fields:
                 suggestion = f"Send {plan.name}"
             out.fail((path, plan.name), FailureReason.MISSING, plan.expected, ABSENT, "", suggestion)
 
+    def meant_for(self, plan: _Plan, unknown: list[Any]) -> list[str]:
+        """The unknown keys that look like a field."""
+        return [key for key in unknown[:NEAR_LOOKED_AT] if isinstance(key, str) and self.names.near(key, [plan.name])]
+
     # -- undeclared properties ---------------------------------------------------------------------------------------------------
 
     def extras(
-        self, value: Mapping[str, Any], unknown: list[Any], given: Mapping[str, Any], made: dict[str, Any], path: Path, out: Outcome
+        self,
+        value: Mapping[Any, Any],
+        unknown: list[Any],
+        given: Mapping[str, Any],
+        named: set[Any],
+        made: dict[str, Any],
+        path: Path,
+        out: Outcome,
     ) -> bool:
+        """The undeclared properties; those in `named` are on record already, beside the missing field that they look like."""
         complete = True
         for key in unknown:
             item = value[key]
             if not isinstance(key, str):
                 complete = False
                 out.fail((path, str(key)), FailureReason.WRONG_TYPE, "a key that is text", key)
-            elif self.names.resolve(key) is None and self.open:
+            elif self.open and self.names.resolve(key) is None:
                 coerced = item if self.others is None else self.others(item, (path, key), out)
                 if coerced is INVALID:
                     complete = False
                 else:
                     made[key] = coerced
             else:
-                complete = self.undeclared(key, item, given, path, out) and complete
+                complete = self.undeclared(key, item, given, key in named, path, out) and complete
         return complete
 
-    def undeclared(self, key: str, item: Any, given: Mapping[str, Any], path: Path, out: Outcome) -> bool:
+    def undeclared(self, key: str, item: Any, given: Mapping[str, Any], named: bool, path: Path, out: Outcome) -> bool:
         """An argument that is not declared: refused, kept aside, or left out."""
         place = (path, key)
+        known = self.names.resolve(key)
         free = [name for name in self.by_name if name not in given]
         near = self.names.near(key, free) if free else []
-        hint = f"Did you mean {near[0]}?" if near else ""
-        if not hint and key not in self.by_name and self.names.resolve(key) is not None:
-            hint = f"{self.names.resolve(key)} was given too"
-        if self.policy.unknown is Unknown.FORBID:
-            declared = ", ".join(list(self.by_name)[:8]) or "none"
-            out.fail(place, FailureReason.UNKNOWN, "no such parameter", item, "", hint.rstrip("?") or f"The parameters are {declared}")
+        forbidden = self.policy.unknown is Unknown.FORBID
+        # Going on without what was plainly meant for a parameter would run another call than the one that was meant.
+        if forbidden or (near and self.judge.max_risk < RISKY):
+            if named:
+                return False
+            if near:
+                suggestion = f"Did you mean {near[0]}? Send it as {near[0]}"
+            elif known is not None:
+                suggestion = f"It was given as {known} too" if known in given else f"Send it as {known}"
+            else:
+                suggestion = f"The parameters are {', '.join(list(self.by_name)[:NAMES_SHOWN]) or 'none'}"
+            out.fail(place, FailureReason.UNKNOWN, "no such parameter", item, "", suggestion)
             return False
+        hint = f"It may be meant for {near[0]}" if near else f"{known} was given too" if known in given else ""
+        risk = RISKY if near else WARNING
         if self.policy.unknown is Unknown.PRESERVE:
             out.residual[path_text(place)[2:] if path is not None else key] = item
-            out.diagnostics.append(Diagnostic(path_text(place), DiagnosticKind.PRESERVED, INFO, item, item, "unknown", hint))
+            diagnostic = Diagnostic(path_text(place), DiagnosticKind.PRESERVED, RISKY if near else INFO, item, item, "unknown", hint)
+            out.diagnostics.append(diagnostic)
             return True
-        # Leaving out what was plainly meant for a parameter would run another call than the one that was meant.
         made = self.judge.change(
             out,
             place,
@@ -364,11 +413,11 @@ class _Fields:
             item,
             None,
             self.policy.coercion,
-            RISKY if near else WARNING,
+            risk,
             kind=DiagnosticKind.DROPPED,
             conversion="unknown",
-            detail="there is no such parameter, and it may be meant for another" if near else "",
-            suggestion=hint.rstrip("?") if near else hint,
+            detail="there is no such parameter",
+            suggestion=hint or "Leave it out",
         )
         return made is not INVALID
 
@@ -380,27 +429,23 @@ def _nullable(node: Type, builder: Builder) -> bool:
     return nullable(node)
 
 
-def _null_as_default(coerce: Coercer, field: Field, builder: Builder) -> Coercer:
-    """The coercer of a field that takes no null and has a default: null says "not given"."""
-    judge = builder.judge
-    expected = builder.expected(field.type)
-    fallback = field.fallback
-    assert fallback is not None
+def _null_as_not_given(coerce: Coercer, fallback: Callable[[], Any] | None, expected: str, judge: Judge) -> Coercer:
+    """The coercer of a field that takes no null and need not be given: null says "not given", so the default is used, or nothing."""
 
-    def coerce_or_default(value: Any, path: Path, out: Outcome) -> Any:
-        if value is None:
-            return judge.change(
-                out,
-                path,
-                expected,
-                None,
-                fallback(),
-                BEST_EFFORT,
-                WARNING,
-                kind=DiagnosticKind.DEFAULTED,
-                conversion="default",
-                suggestion="Leave it out to use the default",
-            )
-        return coerce(value, path, out)
+    def coerce_or_leave_out(value: Any, path: Path, out: Outcome) -> Any:
+        if value is not None:
+            return coerce(value, path, out)
+        return judge.change(
+            out,
+            path,
+            expected,
+            None,
+            ABSENT if fallback is None else fallback(),
+            BEST_EFFORT,
+            WARNING,
+            kind=DiagnosticKind.DROPPED if fallback is None else DiagnosticKind.DEFAULTED,
+            conversion="not given" if fallback is None else "default",
+            suggestion="Leave it out, instead of null",
+        )
 
-    return coerce_or_default
+    return coerce_or_leave_out

@@ -17,12 +17,13 @@ def opaque(node: Opaque, builder: Builder) -> Coercer:
     """Coercer of an opaque schema."""
     known = builder.build(node.known)
     expected = builder.expected(node)
-    validate = build_validator(node.schema)
+    validate = build_validator(node.schema, builder.definitions)
 
     def coerce_opaque(value: Any, path: Path, out: Outcome) -> Any:
+        before = len(out.failures)
         made = known(value, path, out)
-        if made is INVALID:
-            return INVALID
+        if made is INVALID or len(out.failures) > before:
+            return made
         made = plain(made)
         problems = validate(made)
         for keys, message in problems:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from toolbox.coercion.builder import Builder, Coercer, check_constraints, single_item
+from toolbox.coercion.builder import Builder, Coercer, check_constraints, is_set, single_item
 from toolbox.coercion.judge import BEST_EFFORT, EXACT, INFO, RISKY, STRING, WARNING
 from toolbox.coercion.numerals import read_numeral
 from toolbox.diagnostics import INVALID, FailureReason, Outcome, Path, json_name
@@ -148,6 +148,7 @@ def _float(node: NumberType, builder: Builder) -> Coercer:
     expected = builder.expected(node)
     holds = check_constraints(node, builder)
     finite_only = not node.allow_non_finite
+    as_float = node.as_float
     isfinite = math.isfinite
 
     def coerce_number(value: Any, path: Path, out: Outcome) -> Any:
@@ -175,6 +176,8 @@ def _float(node: NumberType, builder: Builder) -> Coercer:
         return out.fail(path, FailureReason.WRONG_TYPE, expected, value, detail)
 
     def from_int(value: int, path: Path, out: Outcome) -> Any:
+        if not as_float:
+            return int(value)
         try:
             made = float(value)
         except OverflowError:
@@ -198,11 +201,13 @@ def _float(node: NumberType, builder: Builder) -> Coercer:
         if numeral.value is None:
             detail = numeral.detail or ("it is empty" if not text else "it is not a number")
             return out.fail(path, FailureReason.INVALID, expected, value, detail, numeral.suggestion)
-        made = float(numeral.value)
+        made: float = float(numeral.value)
         if not isfinite(made):
             return out.fail(path, FailureReason.LIMIT, expected, value, "it is too large for a float")
+        if not as_float and "." not in text and numeral.detail != "exponent":
+            made = int(numeral.value)
         risk, detail = numeral.risk, "" if numeral.detail == "exponent" else numeral.detail
-        if _loses_digits(numeral.value, made):
+        if isinstance(made, float) and _loses_digits(numeral.value, made):
             risk, detail = RISKY, "a float cannot hold all its digits"
         return judge.change(out, path, expected, value, made, numeral.level, risk, detail=detail, suggestion=numeral.suggestion)
 
@@ -335,7 +340,7 @@ _NOTHING: Final[frozenset[type]] = frozenset()
 
 def untouched(node: Type) -> frozenset[type]:
     """The Python types of which the node takes every value just as it is, so that no coercer need be asked."""
-    if node.construct is not None or any(getattr(node, item.attribute) not in (None, False) for item in CONSTRAINTS.get(type(node), ())):
+    if node.construct is not None or any(is_set(getattr(node, item.attribute)) for item in CONSTRAINTS.get(type(node), ())):
         return _NOTHING
     if isinstance(node, UnionType):
         if node.one_of:

@@ -19,10 +19,10 @@ __all__ = ["text"]
 
 def text(node: StringType, builder: Builder) -> Coercer:
     """Coercer of text."""
-    if node.encoding == "base64":
+    if node.encoding == "base64" and node.construct is not None:
         return _formatted(node, builder, read_base64, trims=True)
     name = node.format
-    if name is not None and name in FORMATS:
+    if name is not None and name in FORMATS and node.checks_format:
         return _formatted(node, builder, lambda value: read_format(name, value), trims=name in NOT_FREE_TEXT)
     return _plain_text(node, builder)
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from toolbox.coercion.builder import Builder, Coercer
 from toolbox.coercion.judge import BEST_EFFORT, INFO, RISKY, STRING, WARNING
 from toolbox.coercion.scalars import NULL_WORDS
-from toolbox.diagnostics import ABSENT, INVALID, FailureReason, Outcome, Path, Risk, path_text, shorten
+from toolbox.diagnostics import ABSENT, INVALID, Diagnostic, DiagnosticKind, FailureReason, Outcome, Path, Risk, path_text, shorten
 from toolbox.types import AnyType, ArrayType, EnumType, IntegerType, NullType, ObjectType, Opaque, StringType, Type, UnionType
 
 __all__ = ["union"]
@@ -117,6 +117,7 @@ class _Members:
         if len(members) == 1:
             return members[0].coerce(value, path, out)
         clean: list[tuple[_Member, Any]] = []
+        filled: list[tuple[int, Any, Outcome]] = []
         mended: list[tuple[int, _Member, Any, Outcome]] = []
         failed: list[Outcome] = []
         for member in members:
@@ -132,10 +133,22 @@ class _Members:
                 clean.append((member, made))
                 if not self.one_of and _unchanged(value, made):
                     return made
+            elif all(map(_is_default, trial.diagnostics)):
+                filled.append((len(trial.diagnostics), made, trial))
             else:
-                mended.append((sum(_WEIGHT[found.risk] for found in trial.diagnostics), member, made, trial))
+                cost = sum(_WEIGHT[found.risk] for found in trial.diagnostics if not _is_default(found))
+                mended.append((cost, member, made, trial))
+        if self.one_of and len(clean) + len(filled) > 1:
+            return out.fail(
+                path, FailureReason.AMBIGUOUS, self.expected, value, "it fits more than one of the alternatives, and must fit one"
+            )
         if clean:
-            return self.from_clean(clean, value, path, out)
+            return self.from_clean(clean, value)
+        if filled:
+            # A declared default is no liberty: the value is taken as it is, best by the member that it leaves the least to.
+            _, made, trial = min(filled, key=lambda item: item[0])
+            out.diagnostics.extend(trial.diagnostics)
+            return made
         if mended:
             return self.from_mended(mended, value, path, out)
         return self.refuse(failed, value, path, out)
@@ -159,11 +172,7 @@ class _Members:
             return ()
         return [item for item in self.members if item.tag is not None and (type(tag), tag) in item.tag]
 
-    def from_clean(self, clean: list[tuple[_Member, Any]], value: Any, path: Path, out: Outcome) -> Any:
-        if self.one_of and len(clean) > 1:
-            return out.fail(
-                path, FailureReason.AMBIGUOUS, self.expected, value, "it fits more than one of the alternatives, and must fit one"
-            )
+    def from_clean(self, clean: list[tuple[_Member, Any]], value: Any) -> Any:
         for _, made in clean:
             if _unchanged(value, made):
                 return made
@@ -198,6 +207,10 @@ class _Members:
         if found is not None:
             return out.fail(path, found.reason, self.expected, value, found.detail, found.suggestion)
         return out.fail(path, FailureReason.WRONG_TYPE, self.expected, value)
+
+
+def _is_default(found: Diagnostic) -> bool:
+    return found.kind is DiagnosticKind.DEFAULTED and found.risk is INFO and found.before is ABSENT
 
 
 def _unchanged(value: Any, made: Any) -> bool:

@@ -1,0 +1,183 @@
+"""Unions: the member that takes the value as it is, else the one with the fewest liberties; discriminators; work stays linear."""
+
+import time
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Optional, Union
+
+import pydantic
+import pytest
+
+from toolbox.annotations import read_annotation
+from toolbox.coercion import build_coercer
+from toolbox.diagnostics import INVALID, FailureReason, Outcome
+from toolbox.policy import LENIENT, STRICT, Policy
+from toolbox.schema import read_schema
+from toolbox.types import Document
+
+
+@dataclass
+class Cat:
+    kind: Literal["cat"]
+    lives: int
+
+
+@dataclass
+class Dog:
+    kind: Literal["dog"]
+    name: str
+
+
+@dataclass
+class Wide:
+    x: int
+    y: int = 1
+    z: int = 2
+
+
+@dataclass
+class Narrow:
+    x: int
+    y: int = 1
+
+
+@dataclass
+class Tree:
+    left: "Optional[Tree | list[Tree]]" = None
+    right: "Optional[Tree | list[Tree]]" = None
+
+
+class Picky:
+    """Equal to nothing, loudly."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError
+
+    __hash__ = object.__hash__
+
+
+def coerce(document: Document | Any, value: Any, policy: Policy = LENIENT) -> tuple[Any, Outcome]:
+    """What an annotation, or a document, makes of a value."""
+    out = Outcome()
+    found = document if isinstance(document, Document) else read_annotation(document)
+    return build_coercer(found, policy)(value, None, out), out
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "made"),
+    [
+        (Cat | Dog, {"kind": "dog", "name": "Rex"}, Dog("dog", "Rex")),
+        (Cat | Dog, {"kind": "cat", "lives": "9"}, Cat("cat", 9)),
+        (Cat | Dog, '{"kind": "cat", "lives": 9}', Cat("cat", 9)),
+        (Cat | Dog, {"kind": "DOG", "name": "Rex"}, Dog("dog", "Rex")),
+        (Wide | Narrow, {"x": 1, "y": 2}, Narrow(1, 2)),
+        (Wide | Narrow, {"x": 1, "y": 2, "z": 3}, Wide(1, 2, 3)),
+        (Narrow | Wide, {"x": 1}, Narrow(1)),
+        (Union[int, str], "5", "5"),
+        (Union[str, int], 5, 5),
+        (Union[int, float], "5", 5),
+        (Union[float, int], "5", 5),
+        (Union[list[int], list[str]], ["a"], ["a"]),
+        (Union[list[str], dict[str, str]], {"a": "b"}, {"a": "b"}),
+        (Union[int, list[str]], "5", 5),
+        (Union[None, Cat, Dog], None, None),
+        (Union[int, Union[str, None]], "x", "x"),
+    ],
+)
+def test_the_right_member_wins(annotation: Any, value: Any, made: Any) -> None:
+    """The member that takes the value as it is wins, then the one with the least risk."""
+    result, out = coerce(annotation, value)
+    assert out.failures == []
+    assert result == made
+    assert type(result) is type(made)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "path", "reason"),
+    [
+        (Cat | Dog, {"kind": "cat", "lives": "many"}, "$.lives", FailureReason.INVALID),
+        (Cat | Dog, {"kind": "cow"}, "$.kind", FailureReason.NOT_A_CHOICE),
+        (Cat | Dog, {"kind": "cat", "name": "Rex"}, "$.lives", FailureReason.MISSING),
+        (Cat | Dog, {"kind": ["cat"], "lives": "many"}, "$.lives", FailureReason.INVALID),
+        (Union[int, bool], "1", "$", None),
+        (Union[int, bool], "maybe", "$", FailureReason.INVALID),
+        (Union[Cat, int], "x", "$", FailureReason.INVALID),
+        (Union[list[int], list[bool]], "x", "$", FailureReason.INVALID),
+    ],
+)
+def test_what_a_refused_union_says(annotation: Any, value: Any, path: str, reason: FailureReason | None) -> None:
+    """The failures are those of the member that came nearest, at their own places."""
+    _, out = coerce(annotation, value)
+    if reason is None:
+        assert out.failures == []
+    else:
+        assert (out.failures[0].path, out.failures[0].reason) == (path, reason)
+
+
+def test_a_tie_is_refused() -> None:
+    """Two members that would read a value differently at the same risk are a tie, and it says both."""
+
+    class Metres(pydantic.RootModel[int]): ...
+
+    class Feet(pydantic.RootModel[int]): ...
+
+    made, out = coerce(Metres | Feet, "5")
+    assert made is INVALID
+    assert out.failures[0].reason is FailureReason.AMBIGUOUS
+    assert "it could be read as" in str(out.failures[0])
+
+
+def test_equality_of_the_authors_is_not_trusted() -> None:
+    """A value whose comparison raises is unlike every other, and raises nothing."""
+    picky = Annotated[int, pydantic.AfterValidator(lambda _: Picky())]
+    made, out = coerce(Union[picky, Annotated[int, pydantic.AfterValidator(lambda _: Picky())]], "5")
+    assert made is INVALID
+    assert out.failures[0].reason is FailureReason.AMBIGUOUS
+
+
+def test_one_of() -> None:
+    """Where exactly one alternative must fit, two that fit are a failure."""
+    document = read_schema({"oneOf": [{"type": "integer", "minimum": 0}, {"type": "integer", "maximum": 10}]})
+    assert coerce(document, 20)[0] == 20
+    assert coerce(document, 5)[1].failures[0].reason is FailureReason.AMBIGUOUS
+    assert coerce(document, "x")[0] is INVALID
+
+
+def test_declared_discriminator() -> None:
+    """A declared discriminator picks the member, and a value without it is tried against all."""
+    document = read_schema(
+        {
+            "oneOf": [
+                {"type": "object", "properties": {"t": {"enum": [1]}, "v": {"type": "integer"}}, "required": ["t", "v"]},
+                {"type": "object", "properties": {"t": {"enum": [2]}, "v": {"type": "string"}}, "required": ["t", "v"]},
+            ],
+            "discriminator": {"propertyName": "t"},
+        }
+    )
+    assert coerce(document, {"t": 1, "v": "5"})[0] == {"t": 1, "v": 5}
+    assert coerce(document, {"t": 2, "v": "5"})[0] == {"t": 2, "v": "5"}
+    assert coerce(document, {"v": "5"})[1].failures
+
+
+@pytest.mark.parametrize("policy", [STRICT, LENIENT], ids=["strict", "lenient"])
+def test_recursion_in_unions_stays_linear(policy: Policy) -> None:
+    """Hostile nesting through a recursive union costs no more than a bound, and ends in a refusal that says so."""
+    value: Any = "x"
+    for _ in range(60):
+        value = {"left": value, "right": [value]}
+    started = time.perf_counter()
+    made, out = coerce(Tree, value, policy)
+    assert made is INVALID
+    assert time.perf_counter() - started < 20
+    assert any(failure.reason is FailureReason.LIMIT for failure in out.failures)
+
+
+def test_nested_text_in_unions_stays_linear() -> None:
+    """JSON text inside JSON text does not multiply the work of the members."""
+    import json
+
+    value: Any = "x"
+    for _ in range(12):
+        value = json.dumps([value])
+    out = Outcome()
+    document = read_annotation(Union[list["Any"], dict[str, Any], str])
+    assert build_coercer(document, LENIENT)(value, None, out) == value
