@@ -86,6 +86,7 @@ ALLOWED = {
     "__init__.py: import_module": "the face loads toolbox's own modules on first use, from a table of its own",
     "cli/*: import_module": "--tools names a module of the user's own",
     "cli/*: exec_module": "--tools names a file of the user's own",
+    "providers/__init__.py: import_module": "a provider's own module, from a table, when it is first used",
     "registry.py: entry_points": "packages that the user has installed may offer tools",
 }
 

@@ -10,7 +10,17 @@ ROOT = Path(__file__).parents[1]
 # The face, __init__, may import anything below it; nothing but __main__ imports the face.
 FLOORS = {"diagnostics": 1, "docstrings": 1, "errors": 2, "matching": 3, "policy": 4, "types": 5, "json_values": 6}
 FLOORS |= {"payload": 7, "schema": 7, "annotations": 8, "coercion": 9, "providers": 9, "audit": 9, "binding": 10, "results": 10}
-FLOORS |= {"tools": 11, "invoking": 12, "dispatch": 13, "recovery": 14, "registry": 15, "testing": 16, "mcp": 16, "integrations": 16}
+FLOORS |= {
+    "tools": 11,
+    "invoking": 12,
+    "sources": 12,
+    "dispatch": 13,
+    "recovery": 14,
+    "registry": 15,
+    "testing": 16,
+    "mcp": 16,
+    "integrations": 16,
+}
 FLOORS |= {"__init__": 17, "cli": 17, "__main__": 18}
 VAGUE = {"utils", "util", "core", "base", "helpers", "helper", "common", "misc"}
 # Dotted name of every module -> its file; a package goes by the name of its folder.

@@ -31,8 +31,7 @@ class Binder:
     """
 
     def __init__(self, tool: str, document: Document, policy: Policy, reserved: frozenset[str] = frozenset()) -> None:
-        root = document.root
-        assert isinstance(root, ObjectType)
+        root = document.parameters
         self.document = document
         self.names = Names(root.fields)
         self.declared = self.names.declared

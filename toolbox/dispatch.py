@@ -16,13 +16,25 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from toolbox.audit import AuditRecord, CallStatus, Sink, is_silent, log_record, warn
-from toolbox.diagnostics import ABSENT, INVALID, MASK, CoercionReport, Diagnostic, Failure, FailureReason, Outcome, masked
+from toolbox.diagnostics import (
+    ABSENT,
+    INVALID,
+    MASK,
+    CoercionReport,
+    Diagnostic,
+    DiagnosticKind,
+    Failure,
+    FailureReason,
+    Outcome,
+    path_text,
+)
 from toolbox.errors import InvalidArguments, MissingContext, PayloadError, ToolboxError, ToolExecutionError, ToolTimeout
 from toolbox.invoking import Stopped, arguments_for, finished, invoke, invoke_async, is_awaitable, propagates
 from toolbox.json_values import snapshot
 from toolbox.payload import KnownTools, check_limits, extract_arguments
 from toolbox.policy import OnFailure
 from toolbox.tools import Tool
+from toolbox.types import Opaque
 
 __all__ = ["PLAIN_CALL", "Call", "Fallback", "Services", "check", "walk", "walk_async"]
 
@@ -229,14 +241,41 @@ def _shows(tool: Tool, key: str) -> bool:
 def _masked(
     tool: Tool, bound: Any, diagnostics: Sequence[Diagnostic], failures: Sequence[Failure]
 ) -> tuple[list[Diagnostic], list[Failure]]:
-    """Copies that hold no value of a secret parameter, under whatever name or in whatever wrapper it came."""
-    keys = {str(key) for key in bound if not _shows(tool, str(key))} if isinstance(bound, Mapping) else set[str]()
-    diagnostics, failures = masked(diagnostics, failures, tool.secret | keys)
-    # A change of the payload as a whole holds every argument.
+    """Copies that show only what stands at or below an argument that may be seen: the whole payload holds the secrets too."""
+    keys = {*tool.bind.names.declared, *(key for key in bound if isinstance(key, str))} if isinstance(bound, Mapping) else set[str]()
+    places = tuple(path_text((None, key)) for key in keys if _shows(tool, key))
+
+    def shows(path: str) -> bool:
+        return any(path == place or (path.startswith(place) and path[len(place)] in ".[") for place in places)
+
+    # A validator that checks the parameters as a whole reports the whole, whatever place it names.
+    is_whole = isinstance(tool.document.root, Opaque)
+
+    def shows_failure(item: Failure) -> bool:
+        return shows(item.path) and not (is_whole and item.reason is FailureReason.CONSTRAINT)
+
     return (
-        [replace(item, before=MASK, after=MASK) if item.path == "$" else item for item in diagnostics],
-        [replace(item, value=MASK, would_be=None) if item.path == "$" else item for item in failures],
+        [item if shows(item.path) or item.kind in _WITHOUT_VALUES else _masked_diagnostic(item) for item in diagnostics],
+        [item if item.value is ABSENT or shows_failure(item) else _masked_failure(item) for item in failures],
     )
+
+
+# What concerns the name of the tool or the text as a whole, and holds no argument.
+_WITHOUT_VALUES: Final = frozenset({DiagnosticKind.RENAMED})
+
+
+def _masked_diagnostic(item: Diagnostic) -> Diagnostic:
+    return replace(item, before=_masked_value(item.before), after=_masked_value(item.after), suggestion="")
+
+
+def _masked_value(value: Any) -> Any:
+    return value if value is None or value is ABSENT else MASK
+
+
+def _masked_failure(item: Failure) -> Failure:
+    # The hint about an undeclared argument is made of names alone.
+    keeps_hint = item.reason is FailureReason.UNKNOWN or item.path == "$"
+    return replace(item, value=MASK, detail="", suggestion=item.suggestion if keeps_hint else "", would_be=None)
 
 
 # -- verdict -------------------------------------------------------------------------------------------------------------------------

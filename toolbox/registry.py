@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar, overload
 from toolbox.annotations import Converter
 from toolbox.audit import AuditRecord, CallStatus, Sink, is_silent
 from toolbox.coercion import build_coercer, coerce_enums_in, unfit_defaults
-from toolbox.diagnostics import INVALID, CoercionReport, Diagnostic, DiagnosticKind, Outcome, Risk, shorten
+from toolbox.diagnostics import ABSENT, INVALID, MASK, CoercionReport, Diagnostic, DiagnosticKind, Outcome, Risk, path_text, shorten
 from toolbox.dispatch import PLAIN_CALL, Call, Fallback, Services, check, deliver, walk, walk_async
 from toolbox.errors import MissingContext, RegistrationError, ToolboxError, UnknownTool
 from toolbox.json_values import snapshot
@@ -19,7 +19,7 @@ from toolbox.providers import ExportedTool, write_tools
 from toolbox.results import ToolResult
 from toolbox.schema import InvalidSchema, read_schema, with_format_notes
 from toolbox.tools import LONGEST_NAME, Tool, ToolCall, ToolNames, make_tool, read_tool
-from toolbox.types import Document, NeverType, ObjectType
+from toolbox.types import Document, NeverType, Opaque
 
 __all__ = ["Registry", "coerce_enums", "coerce_to_schema", "normalize_from_schema", "normalize_tool_args", "tool"]
 
@@ -174,7 +174,7 @@ class Registry:
         document, problems = _read_parameters(name, schema, dialect, resources)
         if problems and on_schema_problem == "raise":
             raise RegistrationError(name, problems)
-        unknown = sorted(set(secret) - {item.name for item in _object(document).fields})
+        unknown = sorted(set(secret) - {item.name for item in document.parameters.fields})
         if unknown:
             raise RegistrationError(name, [f"secret: {item!r} is no parameter" for item in unknown])
         return self._add(
@@ -231,6 +231,15 @@ class Registry:
             chosen._tools[item.name] = item
         chosen._names.refresh()
         return chosen
+
+    def tightened(self, policy: Policy) -> Registry:
+        """A registry with the same tools and services, under this registry's policy tightened by another one."""
+        stricter = Registry(self.policy.tightened(policy), converters=self._converters)
+        stricter._services = replace(self._services, known=stricter._names)
+        for item in self:
+            stricter._tools[item.name] = item.under(stricter.policy)
+        stricter._names.refresh()
+        return stricter
 
     def load_entry_points(self, group: str = ENTRY_POINTS) -> list[str]:
         """Add the tools that installed distributions offer: each entry point is a registry, or a function to register.
@@ -433,7 +442,8 @@ class Registry:
             UnknownTool: there is no such tool.
             PayloadError: there are no usable arguments in what arrived.
         """
-        return check(self.resolve(name), arguments, self._names)
+        found = self.resolve(name)
+        return check(found, arguments, self._names, _as_found(found, name, PLAIN_CALL).found)
 
     def parse_calls(self, raw: Any, /) -> list[ToolCall]:
         """The calls in a model's output: text, a list of parts, or the plain JSON shapes of calls.
@@ -442,7 +452,16 @@ class Registry:
             PayloadError: a call in it was cut off.
         """
         found = find_calls(raw, known=self._names, policy=self.policy)
-        return [ToolCall(item.name, item.arguments, item.call_id, item.diagnostics) for item in found]
+        return [ToolCall(item.name, item.arguments, item.call_id, self._shown(item.name, item.diagnostics)) for item in found]
+
+    def _shown(self, name: str, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+        """How a call was found, without the values of a tool that has secrets: they are not told apart yet."""
+        found = self._tools.get(name)
+        if found is None or not found.secret:
+            return diagnostics
+        return tuple(
+            item if item.before is ABSENT and item.after is ABSENT else replace(item, before=MASK, after=MASK) for item in diagnostics
+        )
 
     def _found(self, name: str, call: Call) -> Tool:
         """The tool of a name; that there is none is on record."""
@@ -529,9 +548,15 @@ def _is_async(handler: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(method)
 
 
-def _read(schema: Mapping[str, Any] | bool, resources: Mapping[str, Any] | None = None, dialect: str | None = None) -> Document:
+def _read(
+    schema: Mapping[str, Any] | bool,
+    resources: Mapping[str, Any] | None = None,
+    dialect: str | None = None,
+    *,
+    arguments: bool = False,
+) -> Document:
     plain = schema if isinstance(schema, bool) else dict(schema)
-    return with_format_notes(read_schema(plain, resources=resources, dialect=dialect), plain)
+    return with_format_notes(read_schema(plain, resources=resources, dialect=dialect, arguments=arguments), plain)
 
 
 def _read_parameters(
@@ -540,7 +565,7 @@ def _read_parameters(
     """The parameters that a schema describes, and everything that is wrong with it."""
     problems: list[str] = []
     try:
-        found = _read(schema, resources, dialect)
+        found = _read(schema, resources, dialect, arguments=True)
     except InvalidSchema as error:
         problems = [str(problem) for problem in error.problems]
         if error.document is None:
@@ -548,26 +573,29 @@ def _read_parameters(
         found = error.document
     try:
         document = _parameters_of(found)
+        problems += [
+            f"{path_text(((None, 'properties'), item.name))}: no value can fit it"
+            for item in document.parameters.fields
+            if isinstance(item.type, NeverType)
+        ]
         problems += unfit_defaults(document)
     except (ValueError, ToolboxError) as error:
         raise RegistrationError(name, [*problems, str(error)]) from error
     return document, problems
 
 
-def _object(document: Document) -> ObjectType:
-    root = document.root
-    assert isinstance(root, ObjectType)
-    return root
-
-
 def _parameters_of(document: Document) -> Document:
-    """The document of a tool's parameters: what is not declared at the top follows the policy, because these are parameters."""
-    root = document.root
-    if not isinstance(root, ObjectType):
-        raise ValueError(  # noqa: TRY004 - the value of the schema is wrong, not the type of an argument
-            "the schema of a tool's parameters must describe an object: {'type': 'object', 'properties': {...}}"
-        )
-    return document if root.additional is not None else Document(replace(root, additional=NeverType()), document.definitions)
+    """The document of a tool's parameters: what is not declared at the top follows the policy, because these are parameters.
+
+    Where keywords without a counterpart may declare more properties, those that are not declared are left to the validator.
+    """
+    try:
+        parameters = document.parameters
+    except TypeError:
+        raise ValueError("the schema of a tool's parameters must describe an object: {'type': 'object', 'properties': {...}}") from None
+    if isinstance(document.root, Opaque) or parameters.additional is not None:
+        return document
+    return Document(replace(parameters, additional=NeverType()), document.definitions)
 
 
 def tool(function: Any = None, /, **options: Any) -> Any:
@@ -620,7 +648,7 @@ def normalize_from_schema(
         ValueError: it describes no object.
         PayloadError: the payload holds no usable arguments.
     """
-    made = make_tool("tool", "", _parameters_of(_read(schema, resources, dialect)), lambda **arguments: arguments, policy)
+    made = make_tool("tool", "", _parameters_of(_read(schema, resources, dialect, arguments=True)), lambda **arguments: arguments, policy)
     return check(made, payload, ToolNames({made.name: made}))
 
 

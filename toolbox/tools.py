@@ -24,6 +24,7 @@ from toolbox.types import (
     NullType,
     NumberType,
     ObjectType,
+    Opaque,
     Ref,
     StringType,
     Type,
@@ -106,9 +107,7 @@ class Tool:
     @property
     def parameters(self) -> tuple[Field, ...]:
         """The parameters that a model can give, in order."""
-        root = self.document.root
-        assert isinstance(root, ObjectType)
-        return root.fields
+        return self.document.parameters.fields
 
     def owned(self, policy: Policy) -> Tool:
         """The same tool with another policy of its own."""
@@ -219,9 +218,7 @@ def read_tool(
 
 def _secret_fields(document: Document) -> frozenset[str]:
     """The parameters that are secret, or that hold something secret: then the whole argument is."""
-    root = document.root
-    assert isinstance(root, ObjectType)
-    return frozenset(item.name for item in root.fields if item.secret or _holds_secret(item.type, document))
+    return frozenset(item.name for item in document.parameters.fields if item.secret or _holds_secret(item.type, document))
 
 
 def _holds_secret(node: Type, document: Document) -> bool:
@@ -247,10 +244,18 @@ def _without_secret_defaults(document: Document, secret: frozenset[str]) -> Docu
             node = replace(node, fields=tuple(_shown_field(item, item.secret) for item in node.fields))
         return map_children(node, shown)
 
+    parameters = document.parameters
+    parameters = replace(parameters, fields=tuple(_shown_field(item, item.name in secret) for item in parameters.fields))
     root = document.root
-    assert isinstance(root, ObjectType)
-    root = replace(root, fields=tuple(_shown_field(item, item.name in secret) for item in root.fields))
-    return Document(shown(root), {name: shown(node) for name, node in document.definitions.items()})
+    if isinstance(root, Opaque):
+        # What is written is the schema as it came.
+        declared = {name: _without_default(item, name in secret) for name, item in root.schema.get("properties", {}).items()}
+        return Document(replace(root, known=parameters, schema={**root.schema, "properties": declared}), document.definitions)
+    return Document(shown(parameters), {name: shown(node) for name, node in document.definitions.items()})
+
+
+def _without_default(schema: Any, is_secret: bool) -> Any:
+    return {key: item for key, item in schema.items() if key != "default"} if is_secret and isinstance(schema, dict) else schema
 
 
 def _shown_field(item: Field, is_secret: bool) -> Field:
@@ -330,5 +335,4 @@ class ToolNames:
 
     def takes_any(self, name: str) -> bool:
         """Whether a registered tool takes arguments that are not declared."""
-        root = self.tools[name].document.root
-        return not (isinstance(root, ObjectType) and isinstance(root.additional, NeverType))
+        return not isinstance(self.tools[name].document.parameters.additional, NeverType)

@@ -271,6 +271,18 @@ class Document:
     root: Type
     definitions: Mapping[str, Type] = field(default_factory=dict)
 
+    @property
+    def parameters(self) -> ObjectType:
+        """The object that the root is: the parameters of a tool.
+
+        Raises:
+            TypeError: the root is no object.
+        """
+        root = self.root.known if isinstance(self.root, Opaque) else self.root
+        if not isinstance(root, ObjectType):
+            raise TypeError("the parameters of a tool must be an object")
+        return root
+
 
 @dataclass(frozen=True, slots=True)
 class Constraint:

@@ -344,7 +344,7 @@ def test_a_default_that_breaks_stops_nothing(run: Run, folder: Path) -> None:
         "@registry.tool\ndef f(x: Order) -> None: ...\n"
     )
     said = json.loads(run("replay", "-", "--tools", "broken", "--json", stdin='{"name": "f", "arguments": {"x": {}}}\n' * 2).out)
-    assert said["refusals"] == [{"reason": "raised KeyError", "count": 2, "example": {"line": 1, "tool": "f", "path": "$"}}]
+    assert said["refusals"] == [{"reason": "rejected", "count": 2, "example": {"line": 1, "tool": "f", "path": "$.x.number"}}]
 
 
 def test_the_tally_stays_small() -> None:

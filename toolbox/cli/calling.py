@@ -52,8 +52,6 @@ def check(registry: Registry, name: str, payload: str | None, printer: Printer, 
         report = registry.check(tool.name, payload)
     except ToolboxError as error:
         end = _End(_status(error), ok=False, said="would be refused", message=str(error))
-    except Exception as error:  # noqa: BLE001 - defaults that a tool makes itself may raise anything
-        return _broke(error, printer)
     else:
         if report.ok:
             end = _End("accepted", ok=True, said="would be called")

@@ -230,9 +230,6 @@ class _Reader:
         except PayloadError as error:
             tally.add_refused(number, tool.name, {error.reason: "$"})
             return
-        except Exception as error:  # noqa: BLE001 - defaults that a tool makes itself may raise anything, and the rest still counts
-            tally.add_refused(number, tool.name, {f"raised {type(error).__name__}": "$"})
-            return
         if report.ok:
             tally.add_passed(number, tool.name, [*changes, *report.diagnostics])
             return

@@ -319,7 +319,13 @@ class _Fields:
         """What a field becomes that was not given; False when it cannot do without."""
         field = plan.field
         if plan.fallback is not None:
-            after = plan.fallback()
+            try:
+                after = plan.fallback()
+            except Exception as error:  # noqa: BLE001 - a default factory is the author's and may raise anything
+                out.fail(
+                    (path, plan.name), FailureReason.REJECTED, plan.expected, ABSENT, f"its default cannot be made: {type(error).__name__}"
+                )
+                return False
             made[plan.target] = after
             out.diagnostics.append(Diagnostic(path_text((path, plan.name)), DiagnosticKind.DEFAULTED, INFO, ABSENT, after, "default"))
             return True
