@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from toolbox.annotations import Converter
-from toolbox.audit import AuditRecord, CallStatus, Sink, is_silent
+from toolbox.audit import AuditRecord, CallStatus, Sink, is_silent, warn
 from toolbox.coercion import build_coercer, coerce_enums_in, unfit_defaults
 from toolbox.diagnostics import ABSENT, INVALID, MASK, CoercionReport, Diagnostic, DiagnosticKind, Outcome, Risk, path_text, shorten
 from toolbox.dispatch import PLAIN_CALL, Call, Fallback, Services, check, deliver, walk, walk_async
@@ -21,11 +21,15 @@ from toolbox.schema import InvalidSchema, read_schema, with_format_notes
 from toolbox.tools import LONGEST_NAME, Tool, ToolCall, ToolNames, make_tool, read_tool
 from toolbox.types import Document, NeverType, Opaque
 
+if TYPE_CHECKING:
+    from toolbox.sources import Included, OnSchemaProblem, Operations, Request, SourceTool, SourceTools
+
 __all__ = ["Registry", "coerce_enums", "coerce_to_schema", "normalize_from_schema", "normalize_tool_args", "tool"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 ENTRY_POINTS = "toolbox.tools"
+PROBLEMS_SHOWN = 2_000
 
 
 class Registry:
@@ -165,33 +169,169 @@ class Registry:
             secret: names of parameters whose values are masked wherever they could be seen.
             dialect: the flavour of the schema where it is no JSON Schema of draft 2020-12 or 7, such as ``"openapi-3.0"``.
             resources: other documents that the schema refers to, by address; nothing is ever fetched.
-            on_schema_problem: whether a schema that is itself invalid, or a default that does not fit its own type, is an error, or is
-                reported in the tool's ``schema_problems`` while what is valid counts.
+            on_schema_problem: whether a schema that is itself invalid is an error, or is reported in the tool's ``schema_problems`` while
+                what is valid counts. A default that does not fit its own type is reported there in any case, and never used.
 
         Raises:
             RegistrationError: the schema is invalid, or no object.
         """
-        document, problems = _read_parameters(name, schema, dialect, resources)
-        if problems and on_schema_problem == "raise":
-            raise RegistrationError(name, problems)
-        unknown = sorted(set(secret) - {item.name for item in document.parameters.fields})
-        if unknown:
-            raise RegistrationError(name, [f"secret: {item!r} is no parameter" for item in unknown])
         return self._add(
-            make_tool(
+            self._schema_tool(
                 name,
-                description,
-                document,
+                schema,
                 handler,
-                self.policy,
-                own_policy=policy,
+                description=description,
+                policy=policy,
                 high_risk=high_risk,
                 timeout_s=timeout_s,
                 secret=secret,
-                is_async=_is_async(handler),
-                schema_problems=problems,
+                dialect=dialect,
+                resources=resources,
+                on_schema_problem=on_schema_problem,
             )
         )
+
+    def _schema_tool(
+        self,
+        name: str,
+        schema: Mapping[str, Any],
+        handler: Callable[..., Any],
+        *,
+        description: str = "",
+        policy: Policy | None = None,
+        high_risk: bool = False,
+        timeout_s: float | None = None,
+        secret: Collection[str] = (),
+        dialect: str | None = None,
+        resources: Mapping[str, Any] | None = None,
+        on_schema_problem: Literal["raise", "report"] = "raise",
+    ) -> Tool:
+        """A tool of a schema, not added yet."""
+        document, problems = _read_parameters(name, schema, dialect, resources)
+        if problems and on_schema_problem == "raise":
+            raise RegistrationError(name, problems)
+        # A default is a note in JSON Schema: one that does not fit is never filled in, and the tool can be used all the same.
+        problems += unfit_defaults(document)
+        if problems:
+            warn("schema_problems", tool=name[:LONGEST_NAME], problems="; ".join(problems)[:PROBLEMS_SHOWN])
+        unknown = sorted(set(secret) - {item.name for item in document.parameters.fields})
+        if unknown:
+            raise RegistrationError(name, [f"secret: {item!r} is no parameter" for item in unknown])
+        return make_tool(
+            name,
+            description,
+            document,
+            handler,
+            self.policy,
+            own_policy=policy,
+            high_risk=high_risk,
+            timeout_s=timeout_s,
+            secret=secret,
+            is_async=_is_async(handler),
+            schema_problems=problems,
+        )
+
+    def include_mcp_tools(
+        self,
+        list_tools_result: Any,
+        call: Callable[[str, dict[str, Any]], Any],
+        *,
+        prefix: str = "",
+        policy: Policy | None = None,
+        high_risk: bool | Callable[[SourceTool], bool] = False,
+        timeout_s: float | None = None,
+        on_schema_problem: OnSchemaProblem = "raise",
+    ) -> Included:
+        """Add the tools that an MCP server lists.
+
+        Args:
+            list_tools_result: the result of ``list_tools``, or a list of tools: objects of the ``mcp`` SDK (1.x or 2.x) or plain dicts. It
+                is one page; whoever asks the server joins the pages.
+            call: calls a tool by its name on the server with an object of arguments, such as ``session.call_tool``; sync or async. What
+                belongs to an event loop, as a session does, is called with `adispatch` and `arun`.
+            prefix: goes before each name.
+            policy: tightens the registry's policy for these tools.
+            high_risk: refuse every change above INFO: for all of them, or for those that a function picks, such as
+                ``lambda tool: not tool.annotations.get("readOnlyHint")``.
+            timeout_s: time limit of a call in seconds.
+            on_schema_problem: ``"raise"`` adds all of them or none; ``"report"`` adds what can be added.
+
+        Returns:
+            The tools that were added, and the problems where they are only reported.
+
+        Raises:
+            RegistrationError: some cannot become tools, or a name is taken: every problem of every tool.
+        """
+        from toolbox.sources import read_mcp_tools
+
+        found = read_mcp_tools(list_tools_result, call, prefix=prefix)
+        return self._include_found(found, policy, high_risk, timeout_s, on_schema_problem)
+
+    def include_openapi(
+        self,
+        document: Mapping[str, Any],
+        call: Callable[[Request], Any],
+        *,
+        operations: Operations | None = None,
+        prefix: str = "",
+        policy: Policy | None = None,
+        high_risk: bool | Callable[[SourceTool], bool] = False,
+        timeout_s: float | None = None,
+        on_schema_problem: OnSchemaProblem = "raise",
+    ) -> Included:
+        """Add the operations of an OpenAPI document (3.0, 3.1 or 3.2).
+
+        Args:
+            document: the document, as plain data. References lead inside it; nothing is fetched.
+            call: sends a `Request` and gives what the tool returns; sync or async. The server's address and the credentials are its own.
+            operations: which of them: operation ids, pairs of method and path, or a function that says it of each `Operation`; all of them
+                when it is not given.
+            prefix: goes before each name.
+            policy: tightens the registry's policy for these tools.
+            high_risk: refuse every change above INFO: for all of them, or for those that a function picks.
+            timeout_s: time limit of a call in seconds.
+            on_schema_problem: ``"raise"`` adds all of them or none; ``"report"`` adds what can be added.
+
+        Returns:
+            The tools that were added, and the problems where they are only reported.
+
+        Raises:
+            RegistrationError: it is no such document, some operations cannot become tools, or a name is taken: every problem.
+        """
+        from toolbox.sources import read_openapi
+
+        found = read_openapi(document, call, operations, prefix=prefix)
+        return self._include_found(found, policy, high_risk, timeout_s, on_schema_problem)
+
+    def _include_found(
+        self,
+        found: SourceTools,
+        policy: Policy | None,
+        high_risk: bool | Callable[[SourceTool], bool],
+        timeout_s: float | None,
+        on_schema_problem: OnSchemaProblem,
+    ) -> Included:
+        """Add the tools of a source, all of them or none."""
+        from toolbox.sources import make_tools
+
+        def make(item: SourceTool) -> Tool:
+            return self._schema_tool(
+                item.name,
+                item.schema,
+                item.handler,
+                description=item.description,
+                policy=policy,
+                high_risk=high_risk(item) if callable(high_risk) else high_risk,
+                timeout_s=timeout_s,
+                secret=item.secret,
+                dialect=item.dialect,
+                on_schema_problem=on_schema_problem,
+            )
+
+        included = make_tools(found, make, self._tools, on_schema_problem=on_schema_problem)
+        self._tools.update((item.name, item) for item in included.tools)
+        self._names.refresh()
+        return included
 
     def register_converter(self, kind: type, source: Any, convert: Callable[[Any], Any]) -> None:
         """Say how a class is made that toolbox does not know; for functions that are registered afterwards.
@@ -578,7 +718,6 @@ def _read_parameters(
             for item in document.parameters.fields
             if isinstance(item.type, NeverType)
         ]
-        problems += unfit_defaults(document)
     except (ValueError, ToolboxError) as error:
         raise RegistrationError(name, [*problems, str(error)]) from error
     return document, problems

@@ -11,7 +11,7 @@ from toolbox.annotations import CallableShape, Converter, Injection, read_callab
 from toolbox.binding import Binder
 from toolbox.coercion import Coercer, build_coercer
 from toolbox.diagnostics import Diagnostic, Risk
-from toolbox.matching import NameIndex, closest
+from toolbox.matching import NameIndex, closest, normalise
 from toolbox.policy import Policy
 from toolbox.schema import write_schema
 from toolbox.types import (
@@ -38,6 +38,7 @@ __all__ = ["LONGEST_NAME", "Tool", "ToolCall", "ToolNames", "make_tool", "read_t
 # An underscore is a word character already: as a separator too, it would be tried both ways, and a long name would take for ever.
 _NAME: Final = re.compile(r"\w+(?:[ ./:-]\w+)*\Z")
 _PARTS: Final = re.compile(r"[./:]|__")
+_EMPTY_NAMESPACES: Final = frozenset({"api", "default_api", "function", "functions", "tool", "tools"})
 LONGEST_NAME: Final = 256
 
 
@@ -292,19 +293,25 @@ class ToolNames:
 
     def __init__(self, tools: Mapping[str, Tool]) -> None:
         self.tools = tools
-        self._built: tuple[int, NameIndex] | None = None
+        self._built: tuple[int, NameIndex, dict[str, str]] | None = None
 
     def refresh(self) -> None:
         """Take note that tools were added or removed."""
         # The index is built when it is next asked for, so that adding a thousand tools does not build a thousand of them.
         self._built = None
 
-    @property
-    def _index(self) -> NameIndex:
+    def _indexes(self) -> tuple[NameIndex, dict[str, str]]:
+        """The index of whole names, and whose last part each last part is that only one name has."""
         built, count = self._built, len(self.tools)
         if built is None or built[0] != count:
-            self._built = built = (count, NameIndex(self.tools))
-        return built[1]
+            owners: dict[str, list[str]] = {}
+            for name in self.tools:
+                parts = _PARTS.split(name)
+                if len(parts) > 1:
+                    owners.setdefault(normalise(parts[-1]), []).append(name)
+            lasts = {last: names[0] for last, names in owners.items() if last and len(names) == 1}
+            self._built = built = (count, NameIndex(self.tools), lasts)
+        return built[1], built[2]
 
     def resolve(self, name: str) -> str | None:
         """The registered name that a name stands for, or None; never a guess."""
@@ -313,13 +320,22 @@ class ToolNames:
         text = name.strip()
         if len(text) > LONGEST_NAME or not _NAME.match(text):
             return None
-        found = self._index.resolve(text)
-        if found is not None or self._index.candidates(text):
+        index, lasts = self._indexes()
+        found = index.resolve(text)
+        if found is not None or index.candidates(text):
             return found
-        last = _PARTS.split(text)[-1]
-        if not last or last == text:
+        parts = _PARTS.split(text)
+        if len(parts) == 1:
+            # The name without the namespace that it is registered under.
+            return lasts.get(normalise(text))
+        last = parts[-1]
+        if not last:
             return None
-        return last if last in self.tools else self._index.resolve(last)
+        if last in self.tools:
+            return last
+        found = index.resolve(last)
+        # A namespace that says nothing may stand before a bare name; any other one may be of another tool with the same last part.
+        return lasts.get(normalise(last)) if found is None and len(parts) == 2 and parts[0].lower() in _EMPTY_NAMESPACES else found
 
     def nearest(self, name: str) -> list[str]:
         """Registered names that look like a name, best first; only for suggestions."""

@@ -157,6 +157,8 @@ def test_no_proper_prefix_counts_as_complete(value: dict[str, Any], data: st.Dat
 @example('{"a": ' * 70)
 @example("'" * 50)
 @example("f(f(f(")
+@example("<|python_tag|>" + "[\"f(['" * 300)
+@example("['" * 2_000)
 def test_any_text_ends_in_a_value_or_a_refusal(text: str) -> None:
     """No other exception, whatever the text; a refusal is short."""
     for read in (extract_arguments, lambda raw: find_calls(raw, known=None)):

@@ -100,7 +100,7 @@ CONVENTIONS: list[tuple[str, Calls]] = [
     (f'{BEGIN}get_weather{SEP}{{"city": "Paris"}}{END}{BEGIN}get_weather{SEP}{{"city": "Rome"}}{END}', BOTH),
     ('<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Paris"}<|call|>', WEATHER),
     (
-        '<|from|>assistant\n<|recipient|>all\n<|content|>Hm.\n<|from|>assistant\n<|recipient|>get_weather\n<|content|>{"city": "Paris"}<|stop|>',
+        '<|recipient|>all\n<|content|>Hm.\n<|from|>assistant\n<|recipient|>get_weather\n<|content|>{"city": "Paris"}<|stop|>',
         WEATHER,
     ),
     ('>>>all\nLet me look.>>>get_weather\n{"city": "Paris"}', WEATHER),
@@ -356,7 +356,7 @@ def test_the_policy_says_which_calls_count(tools: KnownTools, policy: Any, raw: 
     [
         ("x" * 200, Limits(text=100), "too_large"),
         ([{"ping": [[[[[]]]]]}], Limits(depth=4), "too_deep"),
-        ("[" * 100, Limits(), "too_deep"),
+        ("[" * 100 + "]" * 100, Limits(), "too_deep"),
         ('{"name": "ping", "arguments": {"a": ' + "9" * 5_000 + "}}", Limits(), "integer_too_long"),
         ("<tool_call>{broken}</tool_call>", Limits(), "not_json"),
         ('<tool_call>{"name": "ping", "arguments": {"a": 01}}</tool_call>', Limits(), "not_json"),

@@ -11,6 +11,7 @@ from toolbox.errors import PayloadError
 from toolbox.payload.conventions.marked import marked_calls
 from toolbox.payload.finder import Finder, allowed, notes_of, truncated
 from toolbox.payload.found import ExtractedPayload, FoundCall, KnownTools, step
+from toolbox.payload.limits import too_deep
 from toolbox.payload.reader import Broken, CallText, Cut
 from toolbox.payload.shapes import ARGUMENT_KEYS, NAME_KEYS, calls_in, squash
 from toolbox.payload.strict import decode, parse_json
@@ -57,7 +58,10 @@ def extract_arguments(
         except UnicodeDecodeError as error:
             raise PayloadError("not_text", f"the arguments are not UTF-8 text: they break at byte {error.start + 1}; {_SHAPE}") from None
     ladder = _Ladder(policy, known, tool)
-    arguments = ladder.climb(text, 0)
+    try:
+        arguments = ladder.climb(text, 0)
+    except RecursionError:  # the caller's own stack is nearly used up
+        raise too_deep(policy.limits) from None
     notes = tuple(ladder.notes)
     if notes:
         refusal = allowed(notes, policy)

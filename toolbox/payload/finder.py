@@ -23,6 +23,8 @@ _TYPE_NAMES: Final = frozenset(
 _BETWEEN: Final = re.compile(r"[\s;,.]*")
 
 
+# How deep texts that hold calls may stand in texts that hold calls.
+_LAYERS: Final = 2
 _FAILURES: Final = 250
 
 
@@ -70,17 +72,19 @@ class Finder:
 
     Attributes:
         end: index after what was read last.
+        layer: in how many texts this text stands.
         failures: how often there was nothing that could be read.
         fuel: how many characters may still be read; some are read twice, none often.
     """
 
-    def __init__(self, text: str, known: KnownTools | None, policy: Policy) -> None:
+    def __init__(self, text: str, known: KnownTools | None, policy: Policy, layer: int = 0) -> None:
         self.text = text
         self.known = known
         self.policy = policy
         self.reader = Reader(text, policy.limits, self._is_name)
         self.end = 0
         self.failures = 0
+        self.layer = layer
         self.fuel = 8 * len(text) + 10_000
         self._names: dict[str, str | None] = {}
 
@@ -174,10 +178,12 @@ class Finder:
 
     def _in_text(self, text: str) -> list[FoundCall] | None:
         """The calls that a text in a list consists of."""
+        if self.layer >= _LAYERS:
+            return None
         text = text.strip().strip("`").strip()
         if not re.match(r"[\[{]|[^\W\d][\w.$]*\s?\(", text):
             return None
-        inner = Finder(text, self.known, self.policy)
+        inner = Finder(text, self.known, self.policy, self.layer + 1)
         found: list[FoundCall] = []
         position = 0
         try:

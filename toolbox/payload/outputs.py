@@ -12,7 +12,7 @@ from toolbox.errors import PayloadError
 from toolbox.payload.conventions.marked import marked_calls
 from toolbox.payload.finder import Finder, allowed
 from toolbox.payload.found import FoundCall, KnownTools, step
-from toolbox.payload.limits import check_limits, too_large
+from toolbox.payload.limits import check_limits, too_deep, too_large
 from toolbox.payload.prose import Statement, statements
 from toolbox.payload.shapes import ARGUMENT_KEYS, calls_in, squash
 from toolbox.payload.strict import parse_json
@@ -40,7 +40,10 @@ def find_calls(raw: object, *, known: KnownTools | None, policy: Policy = LENIEN
     if isinstance(raw, bytes | bytearray):
         raw = raw.decode("utf-8", "replace")
     if isinstance(raw, str):
-        return _once(_in_text(raw, known, policy))
+        try:
+            return _once(_in_text(raw, known, policy))
+        except RecursionError:  # the caller's own stack is nearly used up
+            raise too_deep(policy.limits) from None
     check_limits(raw, policy.limits)
     if isinstance(raw, Mapping):
         return _once(calls_in(raw, known) or [])

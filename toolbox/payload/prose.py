@@ -69,7 +69,7 @@ _SUBSCRIPTS: Final = re.compile(
 )
 # What a list of calls, or an object that stands for a call, can start with.
 _STARTS: Final = re.compile(r"\{\s*+(?:[\"'\u201c\u2018/#]|[^\W\d])|\[\s*+(?:[\[{\"'`(/#]|[^\W\d])")
-_BEFORE: Final = 200
+_BEFORE: Final = 100
 
 
 class _Scan:
@@ -150,16 +150,16 @@ class _Scan:
             return False
         if not before:
             return True
-        if _DECLARES.search(before[-80:]):
-            return False
-        if fenced:
+        if fenced and not bracket:
             opening = before.lstrip()
-            if opening.startswith(("#", "//", "/*")):
-                return False
-            if bracket:
-                return _OPENERS.fullmatch(before) is not None
-            return before.count('"') % 2 == 0 or opening.startswith(('"', "'", "["))
-        return _OPENERS.fullmatch(before) is not None or (bracket and _LABEL.search(before) is not None)
+            stands = not opening.startswith(("#", "//", "/*")) and (before.count('"') % 2 == 0 or opening.startswith(('"', "'", "[")))
+        elif fenced and before.lstrip().startswith(("#", "//", "/*")):
+            stands = False
+        else:
+            stands = _OPENERS.fullmatch(before) is not None
+            if not stands and bracket and not fenced:
+                stands = ":" in before[-8:] and _LABEL.search(before[-8:]) is not None
+        return stands and _DECLARES.search(before[-80:]) is None
 
     def _read(self, position: int, start: int, fenced: bool) -> int:
         finder = self.finder

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import lru_cache
 from typing import Any, Final
 
@@ -16,8 +15,6 @@ from toolbox.types import NumberText
 __all__ = ["decode", "duplicate_key", "parse_json"]
 
 _NO_DIAGNOSTICS: Final[tuple[Diagnostic, ...]] = ()
-# A string whose end is missing runs to the end of the text, so that no part of the text is looked at twice.
-_BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.?)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 
 class _DuplicateKey(Exception):
@@ -93,8 +90,6 @@ def decode(text: str, limits: Limits, strict: bool = True) -> tuple[Any, tuple[D
     length = len(text)
     if length > limits.text:
         raise too_large(limits)
-    if text.count("[") + text.count("{") > limits.depth:
-        _check_depth(text, limits)
     digits = limits.integer_digits if length > limits.integer_digits else 0
     try:
         try:
@@ -110,6 +105,8 @@ def decode(text: str, limits: Limits, strict: bool = True) -> tuple[Any, tuple[D
         raise
     except ValueError:  # the interpreter's own limit for digits
         raise too_long_integer(limits) from None
+    if text.count("[") + text.count("{") > limits.depth:
+        _check_depth(value, limits)
     # n values take 2n - 1 characters at least, so a short text needs no counting.
     if length > 2 * limits.nodes:
         check_limits(value, limits)
@@ -140,16 +137,19 @@ def duplicate_key(path: Path, key: str, before: object, after: object) -> Diagno
     return Diagnostic(path_text((path, key)), DiagnosticKind.DUPLICATE_KEY, Risk.INFO if same else Risk.RISKY, before, after)
 
 
-def _check_depth(text: str, limits: Limits) -> None:
+def _check_depth(value: Any, limits: Limits) -> None:
     depth = 0
-    for found in _BRACKETS.finditer(text):
-        mark = found.group()
-        if mark in "[{":
-            depth += 1
-            if depth > limits.depth:
-                raise too_deep(limits)
-        elif mark in "]}":
-            depth -= 1
+    level = [value] if type(value) in (dict, list) else []
+    while level:
+        depth += 1
+        if depth > limits.depth:
+            raise too_deep(limits)
+        level = [
+            item
+            for outer in level
+            for item in (outer.values() if type(outer) is dict else outer if type(outer) is list else ())
+            if type(item) is dict or type(item) is list
+        ]
 
 
 def _not_json(position: int) -> PayloadError:
