@@ -6,11 +6,23 @@ from typing import Annotated, Any, Literal, Optional
 
 import pytest
 
-from toolbox import ABSORBING, LENIENT, STRICT, CoercionReport, DiagnosticKind, FailureReason, Policy, Registry, Risk, fuzzy_match_enum, normalize_tool_args
+from toolbox import (
+    ABSORBING,
+    LENIENT,
+    STRICT,
+    CoercionReport,
+    DiagnosticKind,
+    FailureReason,
+    Policy,
+    Registry,
+    Risk,
+    fuzzy_match_enum,
+    normalize_tool_args,
+)
 from toolbox.errors import AmbiguousMatch, InvalidArguments, NoMatch
 
 
-def query_inventory(search_term: str, max_results: int, include_discontinued: bool, categories: Optional[list] = None) -> None:
+def query_inventory(search_term: str, max_results: int, include_discontinued: bool, categories: Optional[list] = None) -> None:  # type: ignore[type-arg]
     """Look into the inventory."""
 
 
@@ -98,8 +110,11 @@ def test_closed_enum_names_the_choices() -> None:
     )
 
 
-MATCHES = [
-    (["asc", "desc"], {"asc": ("ASCENDING", "ascending", "ascend", "ascending order", "asc.", "sort asc"), "desc": ("sort descending", "DESC")}),
+MATCHES: list[tuple[list[str], dict[str, tuple[str, ...]]]] = [
+    (
+        ["asc", "desc"],
+        {"asc": ("ASCENDING", "ascending", "ascend", "ascending order", "asc.", "sort asc"), "desc": ("sort descending", "DESC")},
+    ),
     (["us-east-1", "us-west-2", "eu-central-1"], {"us-east-1": ("us-east", "east us", "US East 1")}),
     (["low", "medium", "high"], {"low": ("LOW",), "medium": ("Med",), "high": ("high priority",)}),
 ]
@@ -148,7 +163,9 @@ def one(kind: Any) -> Any:
     return tool
 
 
-@pytest.mark.parametrize("policy", [STRICT, ABSORBING, LENIENT, replace(LENIENT, max_risk=Risk.RISKY)], ids=["strict", "absorbing", "lenient", "risky"])
+@pytest.mark.parametrize(
+    "policy", [STRICT, ABSORBING, LENIENT, replace(LENIENT, max_risk=Risk.RISKY)], ids=["strict", "absorbing", "lenient", "risky"]
+)
 @pytest.mark.parametrize(
     ("kind", "values"),
     [(int, ["N/A", "", "abc", 5.5, True, None]), (bool, ["maybe", 2, None]), (float, ["NaN", '{"n": 1e400}', None]), (str, [None])],

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, NamedTuple, NotRequired, Optional, T
 import annotated_types as at
 import jsonschema
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from toolbox.annotations import read_annotation
@@ -36,6 +36,11 @@ settings.register_profile("modest", max_examples=150, deadline=None, suppress_he
 settings.register_profile("thorough", max_examples=10_000, deadline=None, suppress_health_check=PATIENT)
 PROFILE = settings.get_profile(os.environ.get("TOOLBOX_HYPOTHESIS", "modest"))
 RISKY = replace(LENIENT, max_risk=Risk.RISKY)
+# Containers by value, for annotations that are put together while the tests run.
+LIST: Any = list
+DICT: Any = dict
+TUPLE: Any = tuple
+SET: Any = set
 POLICIES = (STRICT, ABSORBING, LENIENT, RISKY)
 
 
@@ -115,11 +120,11 @@ def _union(parts: tuple[Case, Case]) -> Case:
 def _nested(inner: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:
     pairs = st.tuples(inner, inner)
     return st.one_of(
-        inner.map(lambda part: Case(list[part.annotation], st.lists(part.good, max_size=3))),
-        inner.map(lambda part: Case(dict[str, part.annotation], st.dictionaries(st.text("ab c", max_size=3), part.good, max_size=2))),
-        inner.map(lambda part: Case(tuple[part.annotation, ...], st.lists(part.good, max_size=3))),
-        pairs.map(lambda two: Case(tuple[two[0].annotation, two[1].annotation], st.tuples(two[0].good, two[1].good).map(list))),
-        st.sampled_from(HASHABLE).map(lambda part: Case(set[part.annotation], st.lists(part.good, max_size=3, unique=True))),
+        inner.map(lambda part: Case(LIST[part.annotation], st.lists(part.good, max_size=3))),
+        inner.map(lambda part: Case(DICT[str, part.annotation], st.dictionaries(st.text("ab c", max_size=3), part.good, max_size=2))),
+        inner.map(lambda part: Case(TUPLE[part.annotation, ...], st.lists(part.good, max_size=3))),
+        pairs.map(lambda two: Case(TUPLE[two[0].annotation, two[1].annotation], st.tuples(two[0].good, two[1].good).map(list))),
+        st.sampled_from(HASHABLE).map(lambda part: Case(SET[part.annotation], st.lists(part.good, max_size=3, unique=True))),
         inner.map(_optional),
         pairs.map(_union),
         pairs.map(_boxed),
@@ -233,6 +238,7 @@ def test_signature_and_schema_accept_the_same_when_strict(pair: tuple[Any, Any])
     """Law 3: under STRICT a tool from a signature and one from its schema accept the same JSON and fail at the same paths."""
     annotation, value = pair
     document = read_annotation(annotation)
+    assume(not _notes_only(document))
     again = read_schema(write_schema(document))
     (_, one), (_, two) = coerce(document, value, STRICT), coerce(again, value, STRICT)
     assert sorted({failure.path for failure in one.failures}) == sorted({failure.path for failure in two.failures})
@@ -244,12 +250,18 @@ def test_signature_and_schema_accept_the_same_when_lenient(pair: tuple[Any, Any]
     """Law 3: what is mended for the schema is mended for the signature, which knows more: names of members and defaults for null."""
     annotation, value = pair
     document = read_annotation(annotation)
+    assume(not _notes_only(document))
     again = read_schema(write_schema(document))
     (made, one), (plain, two) = coerce(document, value, LENIENT), coerce(again, value, LENIENT)
     if one.failures:
         assert two.failures, (made, plain)
     elif two.failures:
         assert _knows_more(one), [str(failure) for failure in two.failures]
+
+
+def _notes_only(document: Document) -> bool:
+    """Whether the schema says something about the text that JSON Schema has as a note and does not check: how bytes are encoded."""
+    return "contentEncoding" in json.dumps(write_schema(document))
 
 
 def _knows_more(out: Outcome) -> bool:

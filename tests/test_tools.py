@@ -367,9 +367,10 @@ def test_missing_context(tool: Callable[..., Any]) -> None:
         registry.dispatch("t", {"a": 1})
     assert (caught.value.tool, caught.value.parameter) == ("t", "db")
     assert caught.value.report is not None
-    result = registry.run("t", {"a": 1})
-    assert isinstance(result.error, MissingContext)
-    assert result.report is not None
+    with pytest.raises(MissingContext):
+        registry.run("t", {"a": 1})
+    with pytest.raises(MissingContext):
+        asyncio.run(registry.arun("t", {"a": 1}))
 
 
 @pytest.mark.parametrize(

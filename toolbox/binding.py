@@ -74,7 +74,7 @@ class Binder:
             return self._from_object(payload, out)
         if isinstance(payload, Mapping):
             return self._from_object(payload, out)
-        if payload is None or payload == "":
+        if payload is None or (isinstance(payload, str) and not payload):
             return {}
         return self._from_value(payload, out)
 
@@ -107,7 +107,7 @@ class Binder:
         if self.open:
             return None
         wrappers = [key for key in payload if isinstance(key, str) and (key.lower() in _WRAPPERS or normalise(key) == self.tool)]
-        if len(wrappers) != 1:
+        if len(wrappers) != 1 or self.names.is_alias(wrappers[0]):
             return None
         others = [key for key in payload if key != wrappers[0]]
         if any(key not in _ENVELOPE for key in others):

@@ -31,7 +31,8 @@ from toolbox.diagnostics import (
 from toolbox.errors import InvalidArguments, MissingContext, PayloadError, ToolboxError, ToolExecutionError, ToolTimeout
 from toolbox.invoking import Stopped, arguments_for, finished, invoke, invoke_async, is_awaitable, propagates
 from toolbox.json_values import snapshot
-from toolbox.payload import KnownTools, check_limits, extract_arguments
+from toolbox.payload.found import KnownTools
+from toolbox.payload.limits import check_limits
 from toolbox.policy import OnFailure
 from toolbox.tools import Tool
 from toolbox.types import Opaque
@@ -183,14 +184,19 @@ def check(tool: Tool, payload: Any, known: KnownTools | None = None, found: Sequ
         arguments = _extracted(tool, payload, known, out)
     bound = tool.bind.bind(arguments, out)
     value = {} if bound is INVALID else tool.coerce(bound, None, out)
-    diagnostics, failures = out.diagnostics, out.failures
-    if tool.secret and (diagnostics or failures):
+    diagnostics, failures, secret = out.diagnostics, out.failures, tool.secret
+    value = {} if value is INVALID else value
+    if secret:
+        secret = secret.union(name for name in value if not _shows(tool, name))
         diagnostics, failures = _masked(tool, bound, diagnostics, failures)
-    return CoercionReport(payload, {} if value is INVALID else value, diagnostics, failures, out.residual, tool.secret)
+    return CoercionReport(payload, value, diagnostics, failures, out.residual, secret)
 
 
 def _extracted(tool: Tool, payload: Any, known: KnownTools | None, out: Outcome) -> Any:
     if isinstance(payload, str | bytes | bytearray):
+        # Loaded with the first text: a program that only sends mappings never pays for the readers.
+        from toolbox.payload.arguments import extract_arguments
+
         try:
             text = payload if isinstance(payload, str | bytes) else bytes(payload)
             found = extract_arguments(text, policy=tool.policy, known=known, tool=tool.name)
@@ -311,7 +317,7 @@ def _executed(tool: Tool, report: CoercionReport, error: BaseException) -> Toolb
     return _with_report(ToolExecutionError(tool.name, _message(error, tool, report)), report)
 
 
-_UNPRINTABLE: Final = re.compile(r"[^\S \n\t]|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
+_UNPRINTABLE: Final = r"[^\S \n\t]|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]"
 
 
 # Where pydantic ends each problem; it is no help to a model that cannot follow links.
@@ -337,7 +343,7 @@ def _message(error: BaseException, tool: Tool, report: CoercionReport) -> str:
         words = words[: max(len(words) - longest + 1, 0)]
     words = _DOCUMENTATION.sub("", words)
     name = type(error).__name__[:100]
-    words = _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), f"{name}: {words}" if words else name)
+    words = re.sub(_UNPRINTABLE, lambda found: found[0].encode("unicode_escape").decode("ascii"), f"{name}: {words}" if words else name)
     return f"{words[:MESSAGE_LIMIT]}..." if len(words) > MESSAGE_LIMIT else words
 
 

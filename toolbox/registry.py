@@ -13,11 +13,10 @@ from toolbox.diagnostics import ABSENT, INVALID, MASK, CoercionReport, Diagnosti
 from toolbox.dispatch import PLAIN_CALL, Call, Fallback, Services, check, deliver, walk, walk_async
 from toolbox.errors import MissingContext, RegistrationError, ToolboxError, UnknownTool
 from toolbox.json_values import snapshot
-from toolbox.payload import check_limits, find_calls
+from toolbox.payload.limits import check_limits
 from toolbox.policy import LENIENT, Policy
 from toolbox.providers import ExportedTool, write_tools
 from toolbox.results import ToolResult
-from toolbox.schema import InvalidSchema, read_schema, with_format_notes
 from toolbox.tools import LONGEST_NAME, Tool, ToolCall, ToolNames, make_tool, read_tool
 from toolbox.types import Document, NeverType, Opaque
 
@@ -591,6 +590,8 @@ class Registry:
         Raises:
             PayloadError: a call in it was cut off.
         """
+        from toolbox.payload.outputs import find_calls
+
         found = find_calls(raw, known=self._names, policy=self.policy)
         return [ToolCall(item.name, item.arguments, item.call_id, self._shown(item.name, item.diagnostics)) for item in found]
 
@@ -695,6 +696,10 @@ def _read(
     *,
     arguments: bool = False,
 ) -> Document:
+    # Loaded with the first schema: functions need no reader of schemas.
+    from toolbox.schema.format_notes import with_format_notes
+    from toolbox.schema.reading import read_schema
+
     plain = schema if isinstance(schema, bool) else dict(schema)
     return with_format_notes(read_schema(plain, resources=resources, dialect=dialect, arguments=arguments), plain)
 
@@ -703,6 +708,8 @@ def _read_parameters(
     name: str, schema: Mapping[str, Any], dialect: str | None, resources: Mapping[str, Any] | None
 ) -> tuple[Document, list[str]]:
     """The parameters that a schema describes, and everything that is wrong with it."""
+    from toolbox.schema.problems import InvalidSchema
+
     problems: list[str] = []
     try:
         found = _read(schema, resources, dialect, arguments=True)

@@ -13,7 +13,7 @@ from toolbox.coercion import Coercer, build_coercer
 from toolbox.diagnostics import Diagnostic, Risk
 from toolbox.matching import NameIndex, closest, normalise
 from toolbox.policy import Policy
-from toolbox.schema import write_schema
+from toolbox.schema.writing import write_schema
 from toolbox.types import (
     ABSENT,
     BooleanType,
@@ -328,14 +328,11 @@ class ToolNames:
         if len(parts) == 1:
             # The name without the namespace that it is registered under.
             return lasts.get(normalise(text))
+        if parts[0].lower() in _EMPTY_NAMESPACES:
+            return self.resolve(_PARTS.split(text, maxsplit=1)[1])
+        # The last part must be a whole name: another namespace may be that of another tool with the same last part.
         last = parts[-1]
-        if not last:
-            return None
-        if last in self.tools:
-            return last
-        found = index.resolve(last)
-        # A namespace that says nothing may stand before a bare name; any other one may be of another tool with the same last part.
-        return lasts.get(normalise(last)) if found is None and len(parts) == 2 and parts[0].lower() in _EMPTY_NAMESPACES else found
+        return last if last in self.tools else index.resolve(last) if last else None
 
     def nearest(self, name: str) -> list[str]:
         """Registered names that look like a name, best first; only for suggestions."""

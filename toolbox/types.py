@@ -8,12 +8,12 @@ difference between the two.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, Final
 
 from toolbox.diagnostics import ABSENT
@@ -67,9 +67,11 @@ class NumberText(float):
         return number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Type:
     """Any node. What it accepts is said by its class; these fields only describe it.
+
+    Comparing and showing are written once, here: generated for each class, they would take half of the time of the import.
 
     Attributes:
         title: short name for people.
@@ -89,28 +91,53 @@ class Type:
     construct: Callable[[Any], Any] | None = field(default=None, compare=False, repr=False)
     instance: type | tuple[type, ...] | None = field(default=None, compare=False, repr=False)
 
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name, _ in _compared(self))
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+    def __hash__(self) -> int:
+        return hash((type(self), *(getattr(self, name) for name, _ in _compared(self))))
+
+    def __repr__(self) -> str:
+        said = ((name, getattr(self, name), default) for name, default in _compared(self))
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value, default in said if value is not default)})"
+
+
+_fields_compared: dict[str, tuple[tuple[str, Any], ...]] = {}
+
+
+def _compared(node: Type) -> tuple[tuple[str, Any], ...]:
+    """The fields by which nodes of a class are compared, each with its default."""
+    name = type(node).__name__
+    if name not in _fields_compared:
+        _fields_compared[name] = tuple((item.name, item.default) for item in fields(node) if item.compare)
+    return _fields_compared[name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AnyType(Type):
     """Accepts every value."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NeverType(Type):
     """Accepts no value (the schema ``false``)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NullType(Type):
     """Accepts null."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class BooleanType(Type):
     """Accepts true and false."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NumberType(Type):
     """Accepts numbers.
 
@@ -130,12 +157,12 @@ class NumberType(Type):
     as_float: bool = field(default=False, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class IntegerType(NumberType):
     """Accepts numbers without a fraction, `5.0` among them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class StringType(Type):
     """Accepts text.
 
@@ -153,7 +180,7 @@ class StringType(Type):
     checks_format: bool = field(default=True, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class EnumType(Type):
     """Accepts some given values.
 
@@ -172,7 +199,7 @@ class EnumType(Type):
     aliases: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ArrayType(Type):
     """Accepts arrays.
 
@@ -213,7 +240,7 @@ class Field:
     policy: Policy | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ObjectType(Type):
     """Accepts objects.
 
@@ -230,7 +257,7 @@ class ObjectType(Type):
     keys: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class UnionType(Type):
     """Accepts what one of its members accepts.
 
@@ -244,14 +271,14 @@ class UnionType(Type):
     one_of: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Ref(Type):
     """Stands for a node of the document's definitions."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Opaque(Type):
     """A schema with keywords that have no counterpart here: written back as it came, checked by a real validator.
 
@@ -315,7 +342,7 @@ _SPACES: Final = r" \t\n\v\f\r\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3
 _PATTERN_PART: Final = re.compile(r"\\.|\(\?<(?![=!])|.", re.DOTALL)
 
 
-@lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=1024)
 def compiled_pattern(pattern: str) -> re.Pattern[str]:
     r"""A pattern of JSON Schema (ECMA 262) compiled for Python, to be used with ``search``.
 

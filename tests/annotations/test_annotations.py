@@ -51,7 +51,7 @@ MISSING: Any = object()
 
 class Colour(enum.Enum):
     RED = "red"
-    CRIMSON = "red"
+    CRIMSON = "red"  # noqa: PIE796 - another name of the same member
     BLUE = "blue"
 
 
@@ -104,8 +104,12 @@ class Keys(TypedDict, total=False):
     count: NotRequired[Annotated[int, "how many"]]
 
 
-Closed = te.TypedDict("Closed", {"a": int}, closed=True)
-Extended = te.TypedDict("Extended", {"a": int}, extra_items=int)
+class Closed(te.TypedDict, closed=True):
+    a: int
+
+
+class Extended(te.TypedDict, extra_items=int):  # type: ignore[call-arg]
+    a: int
 
 
 class Corner(NamedTuple):
@@ -191,7 +195,7 @@ class Woman:
 UserId = NewType("UserId", int)
 Names = te.TypeAliasType("Names", list[str])
 Table = te.TypeAliasType("Table", dict[str, T], type_params=(T,))
-Tree = te.TypeAliasType("Tree", Union[dict[str, "Tree"], int])  # noqa: F821
+Tree = te.TypeAliasType("Tree", Union[dict[str, "Tree"], int])  # type: ignore[misc]
 Money = Annotated[Decimal, at.Ge(0)]
 
 
@@ -247,7 +251,13 @@ ROWS = [
     Row(Literal[None], {"type": "null"}, None, None, "None"),
     Row(Literal["a"] | str, {"anyOf": [{"type": "string", "enum": ["a"]}, STR]}, "a", "a", "A"),
     Row(Annotated[Literal["a"], OpenEnum], {"anyOf": [{"type": "string", "enum": ["a"]}, STR]}, "a", "a", "A"),
-    Row(Annotated[Literal["low", "high"], Param(aliases={"urgent": "high"})], {"type": "string", "enum": ["low", "high"]}, "high", "high", "Urgent"),
+    Row(
+        Annotated[Literal["low", "high"], Param(aliases={"urgent": "high"})],
+        {"type": "string", "enum": ["low", "high"]},
+        "high",
+        "high",
+        "Urgent",
+    ),
     Row(Colour, {"type": "string", "enum": ["red", "blue"]}, "red", Colour.RED, "Crimson"),
     Row(Level, {"type": "integer", "enum": [1, 2]}, 2, Level.HIGH, "high"),
     Row(Order, {"type": "string", "enum": ["asc", "desc"]}, "desc", Order.DESC, "sort descending"),
@@ -287,13 +297,22 @@ ROWS = [
     # classes
     Row(
         Plain,
-        {**fields(["x"], x={**INT, "description": "how far."}, y={**NUMBER, "description": "how high", "default": 1.0}), "description": "A plain one."},
+        {
+            **fields(["x"], x={**INT, "description": "how far."}, y={**NUMBER, "description": "how high", "default": 1.0}),
+            "description": "A plain one.",
+        },
         {"x": 1},
         Plain(1),
         '{"x": "1"}',
     ),
     Row(Special, fields(["scale"], scale=INT, tags={"type": "array", "items": STR}), {"scale": 2}, Special(2), {"scale": "2", "tags": []}),
-    Row(Keys, fields(["needed"], needed=INT, note=STR, count={**INT, "description": "how many"}), {"needed": 1}, {"needed": 1}, {"needed": "1"}),
+    Row(
+        Keys,
+        fields(["needed"], needed=INT, note=STR, count={**INT, "description": "how many"}),
+        {"needed": 1},
+        {"needed": 1},
+        {"needed": "1"},
+    ),
     Row(Closed, fields(["a"], a=INT), {"a": 1}, {"a": 1}, {"a": "1"}),
     Row(Extended, {**fields(["a"], a=INT), "additionalProperties": INT}, {"a": 1, "z": 2}, {"a": 1, "z": 2}, {"a": 1, "z": "2"}),
     Row(Corner, fields(["x"], x=INT, label={**STR, "default": "here"}), {"x": 1}, Corner(1), {"x": "1"}),
@@ -314,11 +333,11 @@ ROWS = [
             tags={"type": "array", "items": STR},
         ),
         {"howMany": 1, "name": "a"},
-        Model(count=1, name="a"),
+        Model(count=1, name="a"),  # type: ignore[call-arg]
         {"count": "1", "name": "a", "tags": "[]"},
     ),
-    Row(Choosy, fields(["first"], first=INT, two=INT), {"first": 1}, Choosy(uno=1), {"uno": "1"}),
-    Row(Open, {**fields(["a"], a=INT), "additionalProperties": True}, {"a": 1, "z": [2]}, Open(a=1, z=[2]), {"a": "1", "z": [2]}),
+    Row(Choosy, fields(["first"], first=INT, two=INT), {"first": 1}, Choosy(uno=1), {"uno": "1"}),  # type: ignore[call-arg]
+    Row(Open, {**fields(["a"], a=INT), "additionalProperties": True}, {"a": 1, "z": [2]}, Open(a=1, z=[2]), {"a": "1", "z": [2]}),  # type: ignore[call-arg]
     Row(Numbers, INTS, [1], Numbers([1]), '["1"]'),
     Row(Box[int], fields(["item"], item=INT), {"item": 1}, Box[int](item=1), {"item": "1"}),
     Row(Checked, fields(["a"], a={**INT, "minimum": 0}), {"a": 1}, Checked(1), {"a": "1"}),
@@ -356,13 +375,25 @@ ROWS = [
     Row(re.Pattern, text("regex"), "a+", re.compile("a+")),
     Row(re.Pattern[str], text("regex"), "a+", re.compile("a+")),
     Row(typing.Pattern[str], text("regex"), "a+", re.compile("a+")),
-    Row(pydantic.HttpUrl, {**text("uri"), "minLength": 1, "maxLength": 2083}, "http://a.b/", pydantic.HttpUrl("http://a.b/"), " http://a.b/ "),
+    Row(
+        pydantic.HttpUrl,
+        {**text("uri"), "minLength": 1, "maxLength": 2083},
+        "http://a.b/",
+        pydantic.HttpUrl("http://a.b/"),
+        " http://a.b/ ",
+    ),
     Row(pydantic.SecretStr, text("password"), "s", pydantic.SecretStr("s"), ["s"]),
     Row(pydantic.Json, STR, '{"a": 1}', {"a": 1}),
     # metadata
     Row(Annotated[int, at.Ge(1), at.Le(9), "one to nine"], {**INT, "description": "one to nine", "minimum": 1, "maximum": 9}, 1, 1, "1"),
     Row(Annotated[int, at.Interval(gt=0, lt=9)], {**INT, "exclusiveMinimum": 0, "exclusiveMaximum": 9}, 1, 1, "1"),
-    Row(Annotated[float, at.Gt(0), at.Lt(1), at.MultipleOf(0.25)], {**NUMBER, "exclusiveMinimum": 0, "exclusiveMaximum": 1, "multipleOf": 0.25}, 0.5, 0.5, "0.5"),
+    Row(
+        Annotated[float, at.Gt(0), at.Lt(1), at.MultipleOf(0.25)],
+        {**NUMBER, "exclusiveMinimum": 0, "exclusiveMaximum": 1, "multipleOf": 0.25},
+        0.5,
+        0.5,
+        "0.5",
+    ),
     Row(Annotated[str, at.MinLen(1), at.MaxLen(3)], {**STR, "minLength": 1, "maxLength": 3}, "a", "a", ["a"]),
     Row(Annotated[list[int], at.Len(1, 2)], {**INTS, "minItems": 1, "maxItems": 2}, [1], [1], "1"),
     Row(Annotated[dict[str, int], at.MinLen(1)], {**MAP, "minProperties": 1}, {"a": 1}, {"a": 1}, {"a": "1"}),
@@ -370,7 +401,7 @@ ROWS = [
     Row(Annotated[int, at.Predicate(lambda value: value > 0)], INT, 1, 1, "1"),
     Row(Annotated[int, te.Doc("documented")], {**INT, "description": "documented"}, 1, 1, "1"),
     Row(Annotated[dt.datetime, at.Timezone(...)], text("date-time"), "2026-07-02T10:00Z", dt.datetime(2026, 7, 2, 10, tzinfo=dt.UTC)),
-    Row(Annotated[dt.datetime, at.Timezone(None)], text("date-time"), "2026-07-02T00:00", dt.datetime(2026, 7, 2), "2026-07-02"),
+    Row(Annotated[dt.datetime, at.Timezone(None)], text("date-time"), "2026-07-02T00:00", dt.datetime(2026, 7, 2), "2026-07-02"),  # noqa: DTZ001
     Row(Annotated[dt.datetime, at.Timezone("UTC")], text("date-time"), "2026-07-02T10:00Z", dt.datetime(2026, 7, 2, 10, tzinfo=dt.UTC)),
     Row(Annotated[dt.date, at.Ge(dt.date(2026, 1, 1))], text("date"), "2026-07-02", dt.date(2026, 7, 2), "2026-07-02T00:00"),
     Row(Money, None, "1", Decimal(1), " 1 "),
@@ -460,9 +491,7 @@ def test_what_recurs_stands_under_defs() -> None:
     """A class that refers to itself, and two that refer to each other, are definitions with references."""
     assert write_schema(read_annotation(Node)) == {
         "$ref": "#/$defs/Node",
-        "$defs": {
-            "Node": fields(["value"], value=INT, next={"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}], "default": None})
-        },
+        "$defs": {"Node": fields(["value"], value=INT, next={"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}], "default": None})},
     }
     assert set(write_schema(read_annotation(Man))["$defs"]) == {"Man", "Woman"}
 
@@ -488,7 +517,12 @@ PLAIN = [
     *(bool, int, float, str, type(None), Any, list[int], list, dict[str, int], tuple[int, ...], set[int], frozenset[str]),
     *(Literal["a", "b"], Literal[1], Literal[1, "a"], Level, Order, Optional[int], Union[int, str], int | None),
     *(dt.date, dt.datetime, dt.time, dt.timedelta, uuid.UUID, pathlib.Path, list[dict[str, list[int | None]]]),
-    *(Annotated[int, at.Ge(1), at.Lt(5)], Annotated[str, at.Len(1, 3)], Annotated[list[int], at.MinLen(1)], Annotated[float, at.MultipleOf(0.5)]),
+    *(
+        Annotated[int, at.Ge(1), at.Lt(5)],
+        Annotated[str, at.Len(1, 3)],
+        Annotated[list[int], at.MinLen(1)],
+        Annotated[float, at.MultipleOf(0.5)],
+    ),
     *(Plain, Node, Box[int], Numbers, Checked, Holder[int]),
     *(ipaddress.IPv4Address, ipaddress.IPv6Network, UserId, Names, pydantic.PositiveInt, pydantic.HttpUrl, pydantic.SecretStr),
 ]
@@ -501,7 +535,7 @@ def meaning(schema: Any) -> Any:
         return [meaning(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {}
+    found: dict[str, Any] = {}
     for key, item in schema.items():
         if key in ("properties", "$defs"):
             found[key] = {name: meaning(inner) for name, inner in item.items()}
@@ -532,13 +566,13 @@ UNREADABLE = [
     (typing.Callable[[int], int], "register a converter for it"),
     (te.Never, "Never cannot be made from JSON"),
     ([int], "cannot be made from JSON"),
-    (list["Undefined"], "the name 'Undefined' in its annotation cannot be resolved: define it at module level, above the tool"),  # noqa: F821
-    (te.TypeAliasType("Lost", list["Undefined"]), "the name 'Undefined' in its annotation cannot be resolved"),  # noqa: F821
+    (list["Undefined"], "the name 'Undefined' in its annotation cannot be resolved: define it at module level, above the tool"),  # type: ignore[name-defined] # noqa: F821
+    (te.TypeAliasType("Lost", list["Undefined"]), "the name 'Undefined' in its annotation cannot be resolved"),  # type: ignore[name-defined] # noqa: F821
     (Literal[b"x"], "Literal[b'x'] cannot be said in JSON: use text, numbers, booleans or None"),
     (enum.Enum("Empty", []), "the enum Empty has no members"),
     (dict[tuple[int, int], int], "keys of JSON objects are text, and tuple[int, int] cannot be made of text: use str keys"),
     (dict[Plain, int], "keys of JSON objects are text, and Plain cannot be made of text: use str keys"),
-    (tuple[int, te.Unpack[tuple[str, ...]]], "write tuple[T, ...] or name each item"),
+    (tuple[int, te.Unpack[tuple[str, ...]]], "write tuple[T, ...] or name each item"),  # noqa: UP044 - the old spelling
     (list[Annotated[int, "x"] | complex], "complex cannot be made from JSON"),
 ]
 

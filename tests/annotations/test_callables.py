@@ -215,7 +215,9 @@ def test_positional_only() -> None:
 def test_injected_parameters_are_in_no_schema() -> None:
     """What comes from the context is no parameter of the model; an optional one is looked up by its type."""
 
-    def tool(db: Injected[Database], a: int, cache: Injected[Optional[Database]] = None, /, user: Injected["Database | None"] = None) -> None: ...
+    def tool(
+        db: Injected[Database], a: int, cache: Injected[Optional[Database]] = None, /, user: Injected["Database | None"] = None
+    ) -> None: ...
 
     found, root = shape(tool)
     assert [item.name for item in root.fields] == ["a"]
@@ -279,7 +281,7 @@ def test_defaults_of_every_kind() -> None:
     lock = Unshareable()
 
     def tool(
-        a: int = None,  # type: ignore[assignment]
+        a: int = None,  # type: ignore[assignment] # noqa: RUF013 - as found in the wild
         b: list[int] = [1],
         c: Any = lock,
         d: Literal["x"] | None = None,
@@ -356,7 +358,7 @@ def test_docstrings_describe_parameters(docstring: str) -> None:
 def test_every_problem_is_named_at_once() -> None:
     """A tool with many problems raises one error that names all of them, each with what to write instead."""
 
-    def tool(a, b: complex, c: "Missing", d: "list[", e: Callable[[], int], **rest: "Gone") -> None: ...  # type: ignore[no-untyped-def] # noqa: F821, F722
+    def tool(a, b: complex, c: "Missing", d: "list[", e: Callable[[], int], **rest: "Gone") -> None: ...  # type: ignore[no-untyped-def,name-defined,valid-type] # noqa: F821, F722
 
     with pytest.raises(RegistrationError) as caught:
         read_callable(tool, aliases={"x": "nothing"}, secret=["nobody"])

@@ -50,7 +50,9 @@ class Service:
     """An application's."""
 
 
-async def tool(data: Data, keys: Keys, pair: Tuple, one: Attrs, model: Model, struct: Struct, service: Injected[Service], *, n: int | None = None) -> None:
+async def tool(
+    data: Data, keys: Keys, pair: Tuple, one: Attrs, model: Model, struct: Struct, service: Injected[Service], *, n: int | None = None
+) -> None:
     """Take one of each."""
 
 

@@ -12,14 +12,14 @@ from toolbox.diagnostics import INVALID, DiagnosticKind, FailureReason, Outcome,
 from toolbox.matching import MatchLevel
 from toolbox.policy import ABSORBING, LENIENT, STRICT, Policy
 
-I, W, R = Risk
+INFO, WARN, RISK = Risk
 LOOSEST = replace(LENIENT, max_risk=Risk.RISKY, matching=MatchLevel.TYPO)
 
 
 class Colour(enum.Enum):
     RED = "r"
     DARK_BLUE = "dark-blue"
-    CRIMSON = "r"
+    CRIMSON = "r"  # noqa: PIE796 - another name of the same member
 
 
 class Level(enum.IntEnum):
@@ -46,28 +46,28 @@ def coerce(annotation: Any, value: Any, policy: Policy) -> tuple[Any, Outcome]:
 MATCHED = [
     (Colour, "r", Colour.RED, None),
     (Colour, Colour.RED, Colour.RED, None),
-    (Colour, "RED", Colour.RED, ("case", I)),
-    (Colour, "red", Colour.RED, ("case", I)),
-    (Colour, "R", Colour.RED, ("case", I)),
-    (Colour, "CRIMSON", Colour.RED, ("case", I)),
-    (Colour, "crimson", Colour.RED, ("case", I)),
-    (Colour, "DARK_BLUE", Colour.DARK_BLUE, ("case", I)),
-    (Colour, "darkBlue", Colour.DARK_BLUE, ("separator", I)),
+    (Colour, "RED", Colour.RED, ("case", INFO)),
+    (Colour, "red", Colour.RED, ("case", INFO)),
+    (Colour, "R", Colour.RED, ("case", INFO)),
+    (Colour, "CRIMSON", Colour.RED, ("case", INFO)),
+    (Colour, "crimson", Colour.RED, ("case", INFO)),
+    (Colour, "DARK_BLUE", Colour.DARK_BLUE, ("case", INFO)),
+    (Colour, "darkBlue", Colour.DARK_BLUE, ("separator", INFO)),
     (Level, 1, Level.LOW, None),
-    (Level, "very high", Level.VERY_HIGH, ("separator", I)),
+    (Level, "very high", Level.VERY_HIGH, ("separator", INFO)),
     (Tuples, [1, 2], Tuples.PAIR, None),
-    (Tuples, "PAIR", Tuples.PAIR, ("case", I)),
-    (Order, "ASC", "asc", ("case", I)),
-    (Order, '"asc."', "asc", ("case", I)),
-    (Order, "ascending order", "asc", ("prefix", W)),
-    (Order, "sort asc", "asc", ("token", W)),
-    (Size, "Med", "medium", ("prefix", W)),
-    (Size, "priority: high", "high", ("token", W)),
-    (Size, "me", "medium", ("prefix", R)),
-    (Size, "hihg", "high", ("typo", R)),
-    (Annotated[Size, Param(aliases={"urgent": "high"})], "Urgent", "high", ("case", I)),
-    (Annotated[Colour, Param(aliases={"navy": Colour.DARK_BLUE, "wine": "r"})], "NAVY", Colour.DARK_BLUE, ("case", I)),
-    (Annotated[Colour, Param(aliases={"navy": Colour.DARK_BLUE, "wine": "r"})], "wine", Colour.RED, ("case", I)),
+    (Tuples, "PAIR", Tuples.PAIR, ("case", INFO)),
+    (Order, "ASC", "asc", ("case", INFO)),
+    (Order, '"asc."', "asc", ("case", INFO)),
+    (Order, "ascending order", "asc", ("prefix", WARN)),
+    (Order, "sort asc", "asc", ("token", WARN)),
+    (Size, "Med", "medium", ("prefix", WARN)),
+    (Size, "priority: high", "high", ("token", WARN)),
+    (Size, "me", "medium", ("prefix", RISK)),
+    (Size, "hihg", "high", ("typo", RISK)),
+    (Annotated[Size, Param(aliases={"urgent": "high"})], "Urgent", "high", ("case", INFO)),
+    (Annotated[Colour, Param(aliases={"navy": Colour.DARK_BLUE, "wine": "r"})], "NAVY", Colour.DARK_BLUE, ("case", INFO)),
+    (Annotated[Colour, Param(aliases={"navy": Colour.DARK_BLUE, "wine": "r"})], "wine", Colour.RED, ("case", INFO)),
 ]
 
 
@@ -109,7 +109,7 @@ def test_an_open_enum_keeps_other_text(annotation: Any, policy: Policy) -> None:
     for text in ("zzz", "ascending order", "not asc", "", "a" * 300):
         made, out = coerce(annotation, text, policy)
         assert made == text
-        assert [(item.kind, item.risk, item.after) for item in out.diagnostics] == [(DiagnosticKind.UNKNOWN_CHOICE, W, text)]
+        assert [(item.kind, item.risk, item.after) for item in out.diagnostics] == [(DiagnosticKind.UNKNOWN_CHOICE, WARN, text)]
 
 
 def test_an_open_enum_knows_its_choices() -> None:
@@ -128,7 +128,7 @@ def test_an_open_enum_leaves_text_alone_that_looks_like_another_type() -> None:
 
 @pytest.mark.parametrize(
     ("value", "words"),
-    [("choice-77x", "The nearest choices are"), ("zzzzzz", "Send one of the choices exactly"), (5, "Send one of the choices exactly")],
+    [("choixe-5", "The nearest choices are"), ("zzzzzz", "Send one of the choices exactly"), (5, "Send one of the choices exactly")],
 )
 def test_a_long_enum_suggests_the_nearest(value: Any, words: str) -> None:
     """Where the choices are too many to list, the nearest are named."""

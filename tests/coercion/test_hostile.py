@@ -84,13 +84,37 @@ def deep(levels: int) -> Any:
     return value
 
 
+# Containers by value, for annotations that are put together while the tests run.
+LIST: Any = list
+DICT: Any = dict
 HOSTILE = [
-    *(10**5000, -(10**5000), float("nan"), float("inf"), -0.0, 1e308, 5e-324, NumberText("1e999999"), NumberText("NaN"), NumberText("-0.0")),
+    *(
+        10**5000,
+        -(10**5000),
+        float("nan"),
+        float("inf"),
+        -0.0,
+        1e308,
+        5e-324,
+        NumberText("1e999999"),
+        NumberText("NaN"),
+        NumberText("-0.0"),
+    ),
     *("9" * 100_000, "1" + "0" * 4_299, "1e999999", "-" * 1000, "0x" + "f" * 4000, "[" * 1000, '{"a":' * 100, "\0", "\ud800", "\u2028"),
     *(" " * 10_000, "," * 10_000, "'" * 1000, "(" * 1000, "\\" * 1000, "P" + "9" * 500 + "D", "2026-07-02T" + "0" * 300, "\u202e5"),
     *([None] * 3, [[[[]]]], deep(50), {"": {"": {"": None}}}, {"a" * 10_000: 1}, {None: 1}, {1.5: 2}, {("a", "b"): 1}),
     *(Loud(), [Loud()], {"x": Loud()}, (Loud(),), {"a"}, frozenset({1}), b"bytes", bytearray(b"x"), object(), Exception("x"), type, len),
-    *(MyInt(5), MyText("5"), MyDict(x=1), View(x=1), collections.OrderedDict(x=1), collections.deque([1]), Decimal("NaN"), Decimal("1e9999"), 1j),
+    *(
+        MyInt(5),
+        MyText("5"),
+        MyDict(x=1),
+        View(x=1),
+        collections.OrderedDict(x=1),
+        collections.deque([1]),
+        Decimal("NaN"),
+        Decimal("1e9999"),
+        1j,
+    ),
     *(range(3), iter([1]), memoryview(b"x"), Ellipsis, NotImplemented, True, None),
 ]
 KINDS = [
@@ -99,12 +123,14 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize("policy", [STRICT, ABSORBING, LENIENT, replace(LENIENT, max_risk=Risk.RISKY)], ids=["strict", "absorbing", "lenient", "risky"])
+@pytest.mark.parametrize(
+    "policy", [STRICT, ABSORBING, LENIENT, replace(LENIENT, max_risk=Risk.RISKY)], ids=["strict", "absorbing", "lenient", "risky"]
+)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_no_value_raises(kind: Any, policy: Any) -> None:
     """Whatever comes, the outcome is a value or a failure, and every text about it is short and of one line."""
     for value in HOSTILE:
-        for annotation, sent in ((kind, value), (list[kind or type(None)], [value]), (dict[str, kind or type(None)], {"k": value})):
+        for annotation, sent in ((kind, value), (LIST[kind or type(None)], [value]), (DICT[str, kind or type(None)], {"k": value})):
             out = Outcome()
             made = build_coercer(read_annotation(annotation), policy)(sent, None, out)
             assert (made is INVALID) == bool(out.failures)

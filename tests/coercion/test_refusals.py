@@ -22,6 +22,9 @@ from toolbox.policy import ABSORBING, LENIENT, STRICT, Policy
 from toolbox.types import NumberText
 
 POLICIES = {"strict": STRICT, "absorbing": ABSORBING, "lenient": LENIENT, "risky": replace(LENIENT, max_risk=Risk.RISKY)}
+# Containers by value, for annotations that are put together while the tests run.
+LIST: Any = list
+DICT: Any = dict
 every_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=list(POLICIES))
 WRONG_TYPE, NOT_A_CHOICE, CONSTRAINT, LIMIT = (
     FailureReason.WRONG_TYPE,
@@ -66,23 +69,33 @@ def refuses(annotation: Any, value: Any, policy: Policy) -> list[Failure]:
     return out.failures
 
 
+NO_BOOLEANS: list[Any] = ["maybe", "2", 2, -1, 0.5, [], {}, [[True]], [True, False], None]
+ARRAYS: list[Any] = [[], [1, 2], [[1]]]
+NO_COLOURS: list[Any] = ["not red", "infrared", "", 5, True, [], {}, ["red", "blue"], None]
 # (annotation, value, reason, words of the failure)
 REFUSED: list[tuple[Any, Any, FailureReason, str]] = [
-    *((bool, value, WRONG_TYPE, "expected true or false") for value in ("maybe", "2", 2, -1, 0.5, [], {}, [[True]], [True, False], None)),
+    *((bool, value, WRONG_TYPE, "expected true or false") for value in NO_BOOLEANS),
     *((int, value, UNREADABLE, "it has a fraction") for value in (5.5, "5.5", "1e-1", NumberText("5.50"))),
     *((int, value, UNREADABLE, "it is not a number") for value in ("N/A", "abc", "--5", "1.234.567", "five", "1 2")),
     *((int, value, UNREADABLE, "it is empty") for value in ("", "  ")),
-    *((kind, text, UNREADABLE, "it says the number 5 with") for kind in (int, float, Decimal) for text in ("5 apples", "$5", "5%", "5 kg", "EUR 5")),
+    *(
+        (kind, text, UNREADABLE, "it says the number 5 with")
+        for kind in (int, float, Decimal)
+        for text in ("5 apples", "$5", "5%", "5 kg", "EUR 5")
+    ),
     *((kind, True, WRONG_TYPE, "a boolean is not a number here") for kind in (int, float, Decimal)),
     *((kind, None, WRONG_TYPE, "null") for kind in (int, float, str, bool, list[int], dict[str, int], Point, dt.date, Decimal)),
     *((kind, {"a": 1}, WRONG_TYPE, "an object is not a number") for kind in (int, float, Decimal)),
-    *((int, value, WRONG_TYPE, "an array is not a number") for value in ([], [1, 2], [[1]])),
+    *((int, value, WRONG_TYPE, "an array is not a number") for value in ARRAYS),
     (int, [None], WRONG_TYPE, "an array is not a number"),
     (int, float("nan"), UNREADABLE, "it is not a finite number"),
     (int, NumberText("1e5000"), UNREADABLE, "it is not a finite number"),
     (int, "1e5000", LIMIT, "it has more than 4,300 digits"),
     (int, "9" * 5000, UNREADABLE, "a number of more than 4,400 characters"),
-    *((float, value, UNREADABLE, "it is not finite") for value in ("NaN", "Infinity", "-inf", float("nan"), float("inf"), NumberText("NaN"))),
+    *(
+        (float, value, UNREADABLE, "it is not finite")
+        for value in ("NaN", "Infinity", "-inf", float("nan"), float("inf"), NumberText("NaN"))
+    ),
     *((float, value, LIMIT, "it is too large for a float") for value in ("1e400", NumberText("1e400"), 10**400)),
     *((Decimal, value, UNREADABLE, "it is not finite") for value in ("NaN", float("inf"), Decimal("Infinity"))),
     (Decimal, "1e5000", LIMIT, "it has more than 4,300 digits"),
@@ -142,7 +155,7 @@ REFUSED: list[tuple[Any, Any, FailureReason, str]] = [
     (bytes, "aGk", UNREADABLE, "it is not base64"),
     (bytes, "\u00e4\u00e4\u00e4\u00e4", UNREADABLE, "it is not base64"),
     (re.Pattern, "(", UNREADABLE, "it does not compile"),
-    *((Colour, value, NOT_A_CHOICE, 'expected one of "red", "blue"') for value in ("not red", "infrared", "", 5, True, [], {}, ["red", "blue"], None)),
+    *((Colour, value, NOT_A_CHOICE, 'expected one of "red", "blue"') for value in NO_COLOURS),
     (Literal["a", 1], True, NOT_A_CHOICE, 'expected one of "a", 1'),
     (Literal[1, 2], 10**400, NOT_A_CHOICE, "expected one of 1, 2"),
     (Literal["a", "A"], "a.", FailureReason.AMBIGUOUS, 'it could mean "a", "A"'),
@@ -181,8 +194,8 @@ def test_refused_at_every_level(annotation: Any, value: Any, reason: FailureReas
 @pytest.mark.parametrize(("annotation", "value", "reason", "words"), REFUSED)
 def test_refused_at_depth(annotation: Any, value: Any, reason: FailureReason, words: str, policy: Policy) -> None:
     """Inside lists, objects and dataclasses the same is refused, at the full path, and what stands beside it is not."""
-    box = make_dataclass("Box", [("good", int), ("bad", list[annotation or type(None)])])
-    failures = refuses(dict[str, box], {"key": {"good": 1, "bad": [value]}}, policy)
+    box = make_dataclass("Box", [("good", int), ("bad", LIST[annotation or type(None)])])
+    failures = refuses(DICT[str, box], {"key": {"good": 1, "bad": [value]}}, policy)
     assert all(failure.path.startswith("$.key.bad[0]") for failure in failures)
     if policy.coercion >= LENIENT.coercion:
         assert failures[0].reason is reason
@@ -208,7 +221,7 @@ EXACT_TEXTS = [
         "5",
         STRICT,
         "wrong_type",
-        '$: expected an integer, got "5" (refused: would have been read as 5, info).',
+        '$: expected an integer, got "5" (refused: would have been read as 5, info). Send 5.',
     ),
     (
         int,
@@ -216,7 +229,7 @@ EXACT_TEXTS = [
         LENIENT,
         "invalid",
         '$: expected an integer, got "5 apples": it says the number 5 with "apples". '
-        "Send the plain number, in the unit that the parameter asks for.",
+        + "Send the plain number, in the unit that the parameter asks for.",
     ),
     (
         Literal["low", "high"],
@@ -258,8 +271,10 @@ EXACT_TEXTS = [
         "1,234",
         LENIENT,
         "too_risky",
-        '$: expected an integer, got "1,234": the comma may be a decimal comma (refused: would have been read as 1234, risky). '
-        "Send the number without the comma.",
+        (
+            '$: expected an integer, got "1,234": the comma may be a decimal comma (refused: would have been read as 1234, risky). '
+            "Send the number without the comma."
+        ),
     ),
     (
         Annotated[int, at.Predicate(odd)],
@@ -333,7 +348,8 @@ class _Mute(Exception):
 
 
 @pytest.mark.parametrize(
-    ("error", "words"), [(KeyError("x"), "KeyError"), (_Mute(), "_Mute"), (SystemExit(3), "3"), (ValueError("no"), "no"), (ValueError(), "ValueError")]
+    ("error", "words"),
+    [(KeyError("x"), "KeyError"), (_Mute(), "_Mute"), (SystemExit(3), "3"), (ValueError("no"), "no"), (ValueError(), "ValueError")],
 )
 def test_whatever_a_constructor_raises_is_a_refusal(error: BaseException, words: str) -> None:
     """An exception of the author's constructor refuses the value with its text, where it has one."""

@@ -30,13 +30,17 @@ from toolbox.policy import ABSORBING, LENIENT, STRICT, CoercionLevel, Policy
 from toolbox.types import Document, NumberText
 
 EXACT, WIDENING, STRING, BEST = CoercionLevel
-I, W, R = Risk
+INFO, WARN, RISK = Risk
 POLICIES = {
     "strict": STRICT,
     "absorbing": ABSORBING,
     "lenient": LENIENT,
     "risky": replace(LENIENT, max_risk=Risk.RISKY),
 }
+# Containers by value, for annotations that are put together while the tests run.
+LIST: Any = list
+DICT: Any = dict
+TUPLE: Any = tuple
 TENSE = 2**53
 
 
@@ -120,45 +124,48 @@ class Order(enum.StrEnum):
 NAME = uuid.UUID("12345678-1234-5678-1234-567812345678")
 MOMENT = dt.datetime(2026, 7, 2, 13, 30, tzinfo=dt.UTC)
 SECONDS = int(MOMENT.timestamp())
-defaulted_y = change("default", I, "$.y", DiagnosticKind.DEFAULTED)
+defaulted_y = change("default", INFO, "$.y", DiagnosticKind.DEFAULTED)
 
 BOOLEANS = [
     kept(bool, True),
-    *(row(bool, text, made, STRING, "str->bool", I) for text, made in {"true": True, "FALSE": False, "True": True, " true ": True}.items()),
     *(
-        row(bool, text, made, STRING, "str->bool", W)
+        row(bool, text, made, STRING, "str->bool", INFO)
+        for text, made in {"true": True, "FALSE": False, "True": True, " true ": True}.items()
+    ),
+    *(
+        row(bool, text, made, STRING, "str->bool", WARN)
         for made, texts in {True: ("yes", "on", "y", "t", "1", "YES"), False: ("no", "off", "n", "f", "0", "No")}.items()
         for text in texts
     ),
-    row(bool, 1, True, STRING, "int->bool", W),
-    row(bool, 0, False, STRING, "int->bool", W),
-    row(bool, 1.0, True, STRING, "float->bool", W),
-    row(bool, "", False, BEST, "str->bool", R),
-    row(bool, [True], True, BEST, "list->bool", W),
+    row(bool, 1, True, STRING, "int->bool", WARN),
+    row(bool, 0, False, STRING, "int->bool", WARN),
+    row(bool, 1.0, True, STRING, "float->bool", WARN),
+    row(bool, "", False, BEST, "str->bool", RISK),
+    row(bool, [True], True, BEST, "list->bool", WARN),
 ]
 
 INTEGERS = [
     kept(int, 5),
     kept(int, 12345678901234567890),
-    row(int, 5.0, 5, EXACT, "float->int", I),
-    row(int, NumberText("5.0"), 5, EXACT, "float->int", I),
-    row(int, NumberText("12345678901234567890.0"), 12345678901234567890, EXACT, "float->int", I),
-    row(int, 2.0**60, 1152921504606847000, EXACT, "float->int", R),
-    *(row(int, text, 5, STRING, "str->int", I) for text in ("5", "+5", "5.0", " 5 ", "5.", "005", "\t5\n")),
-    row(int, "-5", -5, STRING, "str->int", I),
-    row(int, "-0", 0, STRING, "str->int", I),
-    row(int, "12345678901234567890", 12345678901234567890, STRING, "str->int", I),
-    row(int, "1e3", 1000, STRING, "str->int", W),
-    row(int, "0x1F", 31, STRING, "str->int", W),
-    row(int, "0b101", 5, STRING, "str->int", W),
-    row(int, "0o17", 15, STRING, "str->int", W),
-    row(int, "1_000", 1000, STRING, "str->int", W),
-    row(int, "\u0661\u0662", 12, STRING, "str->int", W),
-    row(int, "1,234,567", 1234567, BEST, "str->int", W),
-    row(int, "1,234", 1234, BEST, "str->int", R),
-    row(int, "1 234", 1234, BEST, "str->int", R),
-    row(int, [5], 5, BEST, "list->int", W),
-    Row(int, ["5"], 5, BEST, (change("str->int", I, "$[0]"), change("list->int", W))),
+    row(int, 5.0, 5, EXACT, "float->int", INFO),
+    row(int, NumberText("5.0"), 5, EXACT, "float->int", INFO),
+    row(int, NumberText("12345678901234567890.0"), 12345678901234567890, EXACT, "float->int", INFO),
+    row(int, 2.0**60, 1152921504606847000, EXACT, "float->int", RISK),
+    *(row(int, text, 5, STRING, "str->int", INFO) for text in ("5", "+5", "5.0", " 5 ", "5.", "005", "\t5\n")),
+    row(int, "-5", -5, STRING, "str->int", INFO),
+    row(int, "-0", 0, STRING, "str->int", INFO),
+    row(int, "12345678901234567890", 12345678901234567890, STRING, "str->int", INFO),
+    row(int, "1e3", 1000, STRING, "str->int", WARN),
+    row(int, "0x1F", 31, STRING, "str->int", WARN),
+    row(int, "0b101", 5, STRING, "str->int", WARN),
+    row(int, "0o17", 15, STRING, "str->int", WARN),
+    row(int, "1_000", 1000, STRING, "str->int", WARN),
+    row(int, "\u0661\u0662", 12, STRING, "str->int", WARN),
+    row(int, "1,234,567", 1234567, BEST, "str->int", WARN),
+    row(int, "1,234", 1234, BEST, "str->int", RISK),
+    row(int, "1 234", 1234, BEST, "str->int", RISK),
+    row(int, [5], 5, BEST, "list->int", WARN),
+    Row(int, ["5"], 5, BEST, (change("str->int", INFO, "$[0]"), change("list->int", WARN))),
 ]
 
 FLOATS = [
@@ -166,18 +173,18 @@ FLOATS = [
     kept(float, 5, 5.0),
     kept(float, TENSE, float(TENSE)),
     kept(float, NumberText("1e3"), 1000.0),
-    row(float, TENSE + 1, float(TENSE), EXACT, "int->float", R),
-    row(float, "3.14", 3.14, STRING, "str->float", I),
-    row(float, "1e3", 1000.0, STRING, "str->float", I),
-    row(float, ".5", 0.5, STRING, "str->float", I),
-    row(float, " -2 ", -2.0, STRING, "str->float", I),
-    row(float, str(TENSE + 1), float(TENSE), STRING, "str->float", R),
-    row(float, "1e-400", 0.0, STRING, "str->float", R),
-    row(float, "0x1F", 31.0, STRING, "str->float", W),
-    row(float, "1,234.56", 1234.56, BEST, "str->float", W),
-    row(float, "1.234,56", 1234.56, BEST, "str->float", R),
-    row(float, "1,5", 1.5, BEST, "str->float", R),
-    row(float, [2.5], 2.5, BEST, "list->float", W),
+    row(float, TENSE + 1, float(TENSE), EXACT, "int->float", RISK),
+    row(float, "3.14", 3.14, STRING, "str->float", INFO),
+    row(float, "1e3", 1000.0, STRING, "str->float", INFO),
+    row(float, ".5", 0.5, STRING, "str->float", INFO),
+    row(float, " -2 ", -2.0, STRING, "str->float", INFO),
+    row(float, str(TENSE + 1), float(TENSE), STRING, "str->float", RISK),
+    row(float, "1e-400", 0.0, STRING, "str->float", RISK),
+    row(float, "0x1F", 31.0, STRING, "str->float", WARN),
+    row(float, "1,234.56", 1234.56, BEST, "str->float", WARN),
+    row(float, "1.234,56", 1234.56, BEST, "str->float", RISK),
+    row(float, "1,5", 1.5, BEST, "str->float", RISK),
+    row(float, [2.5], 2.5, BEST, "list->float", WARN),
 ]
 
 DECIMALS = [
@@ -190,24 +197,24 @@ DECIMALS = [
     kept(Decimal, "1e3", Decimal("1e3")),
     kept(Fraction, "0.5", Fraction(1, 2)),
     kept(Fraction, 1.5, Fraction(3, 2)),
-    row(Decimal, " 1 ", Decimal(1), STRING, "str->Decimal", I),
-    row(Decimal, "1_0", Decimal(10), STRING, "str->Decimal", W),
-    row(Decimal, "1,234.5", Decimal("1234.5"), BEST, "str->Decimal", W),
-    row(Decimal, "1,234", Decimal(1234), BEST, "str->Decimal", R),
-    row(Decimal, [1], Decimal(1), BEST, "list->Decimal", W),
+    row(Decimal, " 1 ", Decimal(1), STRING, "str->Decimal", INFO),
+    row(Decimal, "1_0", Decimal(10), STRING, "str->Decimal", WARN),
+    row(Decimal, "1,234.5", Decimal("1234.5"), BEST, "str->Decimal", WARN),
+    row(Decimal, "1,234", Decimal(1234), BEST, "str->Decimal", RISK),
+    row(Decimal, [1], Decimal(1), BEST, "list->Decimal", WARN),
 ]
 
 TEXTS = [
     *(kept(str, text) for text in ("a", "", " a ", "5", "true", "null", "[1]", '{"a": 1}', "N/A")),
-    row(str, 5, "5", STRING, "int->str", W),
-    row(str, 5.0, "5.0", STRING, "float->str", W),
-    row(str, NumberText("19.90"), "19.90", STRING, "float->str", W),
-    row(str, True, "true", BEST, "bool->str", R),
-    row(str, False, "false", BEST, "bool->str", R),
-    row(str, {"a": [1, None]}, '{"a":[1,null]}', BEST, "dict->str", W),
-    row(str, [1, "\u00e4"], '[1,"\u00e4"]', BEST, "list->str", W),
-    row(str, [], "[]", BEST, "list->str", W),
-    row(str, ["a"], "a", BEST, "list->str", W),
+    row(str, 5, "5", STRING, "int->str", WARN),
+    row(str, 5.0, "5.0", STRING, "float->str", WARN),
+    row(str, NumberText("19.90"), "19.90", STRING, "float->str", WARN),
+    row(str, True, "true", BEST, "bool->str", RISK),
+    row(str, False, "false", BEST, "bool->str", RISK),
+    row(str, {"a": [1, None]}, '{"a":[1,null]}', BEST, "dict->str", WARN),
+    row(str, [1, "\u00e4"], '[1,"\u00e4"]', BEST, "list->str", WARN),
+    row(str, [], "[]", BEST, "list->str", WARN),
+    row(str, ["a"], "a", BEST, "list->str", WARN),
 ]
 
 ARRAYS = [
@@ -220,33 +227,33 @@ ARRAYS = [
     kept(set[int], [1, 2], {1, 2}),
     kept(frozenset[str], ["a"], frozenset("a")),
     kept(deque[int], [1], deque([1])),
-    row(list[int], "[1, 2]", [1, 2], STRING, "str->list", I),
-    row(list[int], " [1] ", [1], STRING, "str->list", I),
-    row(tuple[int, str], '[1, "a"]', (1, "a"), STRING, "str->tuple", I),
-    row(set[int], "[1, 2]", {1, 2}, STRING, "str->set", I),
-    row(list[int], "(1, 2)", [1, 2], STRING, "str->list", W),
-    row(list[str], "['a', 'b']", ["a", "b"], STRING, "str->list", W),
-    row(list[Any], "[True, None]", [True, None], STRING, "str->list", W),
-    row(tuple[int, str], "(1, 'a')", (1, "a"), STRING, "str->tuple", W),
-    Row(list[int], '["1"]', [1], STRING, (change("str->int", I, "$[0]"), change("str->list", I))),
-    row(list[int], "1, 2, 3", [1, 2, 3], BEST, "str->list", W),
-    row(list[float], "1.5,2", [1.5, 2.0], BEST, "str->list", W),
-    row(list[bool], "true, no", [True, False], BEST, "str->list", W),
-    row(list[bool], "true, ", [True, False], BEST, "str->list", R),
-    Row(set[int], "1, 1", {1}, BEST, (change("repeated items", W, kind=DiagnosticKind.DROPPED), change("str->set", W))),
-    row(list[str], "a, b", ["a", "b"], BEST, "str->list", R),
-    row(list[str], "Paris, France", ["Paris", "France"], BEST, "str->list", R),
-    row(list[int], 1, [1], BEST, "int->list", W),
-    row(list[str], "a", ["a"], BEST, "str->list", W),
-    Row(list[int], "1", [1], BEST, (change("str->int", I), change("str->list", W))),
-    row(list[Point], {"x": 1, "y": 1}, [Point(1, 1)], BEST, "dict->list", W),
-    Row(set[int], [1, 2, 1], {1, 2}, EXACT, (change("repeated items", W, kind=DiagnosticKind.DROPPED),)),
+    row(list[int], "[1, 2]", [1, 2], STRING, "str->list", INFO),
+    row(list[int], " [1] ", [1], STRING, "str->list", INFO),
+    row(tuple[int, str], '[1, "a"]', (1, "a"), STRING, "str->tuple", INFO),
+    row(set[int], "[1, 2]", {1, 2}, STRING, "str->set", INFO),
+    row(list[int], "(1, 2)", [1, 2], STRING, "str->list", WARN),
+    row(list[str], "['a', 'b']", ["a", "b"], STRING, "str->list", WARN),
+    row(list[Any], "[True, None]", [True, None], STRING, "str->list", WARN),
+    row(tuple[int, str], "(1, 'a')", (1, "a"), STRING, "str->tuple", WARN),
+    Row(list[int], '["1"]', [1], STRING, (change("str->int", INFO, "$[0]"), change("str->list", INFO))),
+    row(list[int], "1, 2, 3", [1, 2, 3], BEST, "str->list", WARN),
+    row(list[float], "1.5,2", [1.5, 2.0], BEST, "str->list", WARN),
+    row(list[bool], "true, no", [True, False], BEST, "str->list", WARN),
+    row(list[bool], "true, ", [True, False], BEST, "str->list", RISK),
+    Row(set[int], "1, 1", {1}, BEST, (change("repeated items", WARN, kind=DiagnosticKind.DROPPED), change("str->set", WARN))),
+    row(list[str], "a, b", ["a", "b"], BEST, "str->list", RISK),
+    row(list[str], "Paris, France", ["Paris", "France"], BEST, "str->list", RISK),
+    row(list[int], 1, [1], BEST, "int->list", WARN),
+    row(list[str], "a", ["a"], BEST, "str->list", WARN),
+    Row(list[int], "1", [1], BEST, (change("str->int", INFO), change("str->list", WARN))),
+    row(list[Point], {"x": 1, "y": 1}, [Point(1, 1)], BEST, "dict->list", WARN),
+    Row(set[int], [1, 2, 1], {1, 2}, EXACT, (change("repeated items", WARN, kind=DiagnosticKind.DROPPED),)),
     Row(
         set[int],
         [1, "1"],
         {1},
         STRING,
-        (change("str->int", I, "$[1]"), change("repeated items", W, kind=DiagnosticKind.DROPPED)),
+        (change("str->int", INFO, "$[1]"), change("repeated items", WARN, kind=DiagnosticKind.DROPPED)),
     ),
 ]
 
@@ -263,29 +270,32 @@ OBJECTS = [
     kept(Pin, {"x": 1}, Pin(1)),
     kept(Model, {"x": 1}, Model(x=1)),
     kept(Struct, {"x": 1}, Struct(1)),
-    row(dict[str, int], '{"a": 1}', {"a": 1}, STRING, "str->dict", I),
+    row(dict[str, int], '{"a": 1}', {"a": 1}, STRING, "str->dict", INFO),
     *(
-        row(kind, '{"x": 1}', made, STRING, f"str->{kind.__name__}" if kind is not Spot else "str->dict", I)
+        row(kind, '{"x": 1}', made, STRING, f"str->{kind.__name__}" if kind is not Spot else "str->dict", INFO)
         for kind, made in ((Spot, {"x": 1}), (Pin, Pin(1)), (Model, Model(x=1)), (Struct, Struct(1)))
     ),
-    row(Corner, '{"x": 1, "y": 2}', Corner(1, 2), STRING, "str->Corner", I),
-    Row(Point, '{"x": "1"}', Point(1), STRING, (change("str->int", I, "$.x"), defaulted_y, change("str->Point", I))),
-    row(dict[str, int], "{'a': 1}", {"a": 1}, STRING, "str->dict", W),
-    row(dict[str, Any], "{'a': None, 'b': True}", {"a": None, "b": True}, STRING, "str->dict", W),
-    Row(Point, {"x": 1, "y": None}, Point(1, 2), BEST, (change("default", W, "$.y", DiagnosticKind.DEFAULTED),)),
-    Row(Point, {"X": 1, "y": 1}, Point(1, 1), EXACT, (change("name", I, "$.X", DiagnosticKind.RENAMED),)),
+    row(Corner, '{"x": 1, "y": 2}', Corner(1, 2), STRING, "str->Corner", INFO),
+    Row(Point, '{"x": "1"}', Point(1), STRING, (change("str->int", INFO, "$.x"), defaulted_y, change("str->Point", INFO))),
+    row(dict[str, int], "{'a': 1}", {"a": 1}, STRING, "str->dict", WARN),
+    row(dict[str, Any], "{'a': None, 'b': True}", {"a": None, "b": True}, STRING, "str->dict", WARN),
+    Row(Point, {"x": 1, "y": None}, Point(1, 2), BEST, (change("default", WARN, "$.y", DiagnosticKind.DEFAULTED),)),
 ]
 
 NULLS = [
     kept(Optional[int], None),
-    *(row(Optional[int], text, None, STRING, "str->None", I) for text in ("null", "None", "NIL", "undefined", " null ")),
-    *(row(Optional[kind], "null", None, STRING, "str->None", I) for kind in (bool, list[int], Point, dt.date, Colour, dict[str, int])),
-    *(row(Optional[kind], "", None, STRING, "str->None", W) for kind in (int, bool, list[int], Point, dt.date, Colour)),
-    *(row(Optional[str], text, None, BEST, "str->None", W) for text in ("null", "None")),
+    *(row(Optional[int], text, None, STRING, "str->None", INFO) for text in ("null", "None", "NIL", "undefined", " null ")),
+    *(row(Optional[kind], "null", None, STRING, "str->None", INFO) for kind in (bool, list[int], Point, dt.date, Colour, dict[str, int])),
+    *(row(Optional[kind], "", None, STRING, "str->None", WARN) for kind in (int, bool, list[int], Point, dt.date, Colour)),
+    *(row(Optional[str], text, None, BEST, "str->None", WARN) for text in ("null", "None")),
     *(kept(Optional[str], text) for text in ("", "NULL", "nil", "undefined", "N/A", "-")),
-    *(row(Optional[kind], text, None, BEST, "str->None", R) for kind in (int, float, Decimal) for text in ("N/A", "unknown", "-", "n/a")),
-    row(Optional[int], "5", 5, STRING, "str->int", I),
-    row(None, "null", None, STRING, "str->None", I),
+    *(
+        row(Optional[kind], text, None, BEST, "str->None", RISK)
+        for kind in (int, float, Decimal)
+        for text in ("N/A", "unknown", "-", "n/a")
+    ),
+    row(Optional[int], "5", 5, STRING, "str->int", INFO),
+    row(None, "null", None, STRING, "str->None", INFO),
 ]
 
 UNIONS = [
@@ -297,17 +307,17 @@ UNIONS = [
     kept(Union[int, bool], True),
     kept(Union[Point, list[int]], [1]),
     kept(Union[dt.date, str], "2026-07-02"),
-    row(Union[int, float], "5", 5, STRING, "str->int", I),
-    row(Union[int, float], "5.5", 5.5, STRING, "str->float", I),
-    row(Union[int, bool], "true", True, STRING, "str->bool", I),
-    row(Union[int, list[int]], "5", 5, STRING, "str->int", I),
-    row(Union[Point, list[int]], "[1]", [1], STRING, "str->list", I),
+    row(Union[int, float], "5", 5, STRING, "str->int", INFO),
+    row(Union[int, float], "5.5", 5.5, STRING, "str->float", INFO),
+    row(Union[int, bool], "true", True, STRING, "str->bool", INFO),
+    row(Union[int, list[int]], "5", 5, STRING, "str->int", INFO),
+    row(Union[Point, list[int]], "[1]", [1], STRING, "str->list", INFO),
 ]
 
 MOMENTS = [
     kept(dt.datetime, "2026-07-02T13:30:00Z", MOMENT),
     kept(dt.datetime, "2026-07-02T13:30:00+00:00", MOMENT),
-    kept(dt.datetime, "2026-07-02 13:30", dt.datetime(2026, 7, 2, 13, 30)),
+    kept(dt.datetime, "2026-07-02 13:30", dt.datetime(2026, 7, 2, 13, 30)),  # noqa: DTZ001 - the text names no zone
     kept(dt.date, "2026-07-02", dt.date(2026, 7, 2)),
     kept(dt.date, "2026-W27-4", dt.date(2026, 7, 2)),
     kept(dt.time, "14:30", dt.time(14, 30)),
@@ -316,14 +326,14 @@ MOMENTS = [
     kept(dt.timedelta, "P1DT2H", dt.timedelta(days=1, hours=2)),
     kept(dt.timedelta, "-PT5M", dt.timedelta(minutes=-5)),
     kept(dt.timedelta, "P2W", dt.timedelta(weeks=2)),
-    row(dt.datetime, " 2026-07-02T13:30:00Z", MOMENT, STRING, "str->datetime", I),
-    row(dt.datetime, SECONDS, MOMENT, BEST, "int->datetime", W),
-    row(dt.datetime, SECONDS * 1000, MOMENT, BEST, "int->datetime", W),
-    row(dt.datetime, float(SECONDS), MOMENT, BEST, "float->datetime", W),
-    row(dt.datetime, 2026, dt.datetime(1970, 1, 1, 0, 33, 46, tzinfo=dt.UTC), BEST, "int->datetime", R),
-    row(dt.datetime, "2026-07-02", dt.datetime(2026, 7, 2), WIDENING, "date->date-time", I),
-    row(dt.date, "2026-07-02T00:00:00", dt.date(2026, 7, 2), WIDENING, "date-time->date", I),
-    row(dt.date, ["2026-07-02"], dt.date(2026, 7, 2), BEST, "list->date", W),
+    row(dt.datetime, " 2026-07-02T13:30:00Z", MOMENT, STRING, "str->datetime", INFO),
+    row(dt.datetime, SECONDS, MOMENT, BEST, "int->datetime", WARN),
+    row(dt.datetime, SECONDS * 1000, MOMENT, BEST, "int->datetime", WARN),
+    row(dt.datetime, float(SECONDS), MOMENT, BEST, "float->datetime", WARN),
+    row(dt.datetime, 2026, dt.datetime(1970, 1, 1, 0, 33, 46, tzinfo=dt.UTC), BEST, "int->datetime", RISK),
+    row(dt.datetime, "2026-07-02", dt.datetime(2026, 7, 2), WIDENING, "date->date-time", INFO),  # noqa: DTZ001 - the text names no zone
+    row(dt.date, "2026-07-02T00:00:00", dt.date(2026, 7, 2), WIDENING, "date-time->date", INFO),
+    row(dt.date, ["2026-07-02"], dt.date(2026, 7, 2), BEST, "list->date", WARN),
 ]
 
 CANONICAL = [
@@ -348,21 +358,21 @@ CANONICAL = [
     kept(Order, "asc", Order.ASC),
     kept(Literal["a", 1, None], 1),
     kept(Any, {"a": [1, "x", None]}),
-    row(uuid.UUID, f" {NAME} ", NAME, STRING, "str->UUID", I),
-    row(ipaddress.IPv4Address, " 1.2.3.4", ipaddress.IPv4Address("1.2.3.4"), STRING, "str->IPv4Address", I),
-    row(bytes, " aGk=", b"hi", STRING, "str->bytes", I),
-    row(pathlib.Path, 5, pathlib.Path("5"), STRING, "int->str", W),
-    row(Level, "1", Level.LOW, STRING, "str->Level", I),
-    row(Level, 1.0, Level.LOW, EXACT, "float->Level", I),
-    row(Literal[1, "a"], "1", 1, STRING, "str->int", I),
-    row(Literal["1", "2"], 1, "1", STRING, "int->str", W),
-    row(Literal["true", "x"], True, "true", BEST, "bool->str", R),
-    row(Literal["a", "b"], ["a"], "a", BEST, "list->str", W),
-    row(Literal[True, "x"], "TRUE", True, STRING, "str->bool", I),
-    row(Literal[1000, "a"], "1e3", 1000, STRING, "str->int", W),
-    row(Literal[1000, "a"], "1_000", 1000, STRING, "str->int", W),
-    row(Literal[1000, "a"], "1,000", 1000, BEST, "str->int", R),
-    row(Literal[None, "a"], "null", None, STRING, "str->NoneType", I),
+    row(uuid.UUID, f" {NAME} ", NAME, STRING, "str->UUID", INFO),
+    row(ipaddress.IPv4Address, " 1.2.3.4", ipaddress.IPv4Address("1.2.3.4"), STRING, "str->IPv4Address", INFO),
+    row(bytes, " aGk=", b"hi", STRING, "str->bytes", INFO),
+    row(pathlib.Path, 5, pathlib.Path("5"), STRING, "int->str", WARN),
+    row(Level, "1", Level.LOW, STRING, "str->Level", INFO),
+    row(Level, 1.0, Level.LOW, EXACT, "float->Level", INFO),
+    row(Literal[1, "a"], "1", 1, STRING, "str->int", INFO),
+    row(Literal["1", "2"], 1, "1", STRING, "int->str", WARN),
+    row(Literal["true", "x"], True, "true", BEST, "bool->str", RISK),
+    row(Literal["a", "b"], ["a"], "a", BEST, "list->str", WARN),
+    row(Literal[True, "x"], "TRUE", True, STRING, "str->bool", INFO),
+    row(Literal[1000, "a"], "1e3", 1000, STRING, "str->int", WARN),
+    row(Literal[1000, "a"], "1_000", 1000, STRING, "str->int", WARN),
+    row(Literal[1000, "a"], "1,000", 1000, BEST, "str->int", RISK),
+    row(Literal[None, "a"], "null", None, STRING, "str->NoneType", INFO),
 ]
 
 ROWS = [*BOOLEANS, *INTEGERS, *FLOATS, *DECIMALS, *TEXTS, *ARRAYS, *OBJECTS, *NULLS, *UNIONS, *MOMENTS, *CANONICAL]
@@ -442,14 +452,14 @@ def _below(entry: Row, prefix: str) -> tuple[Change, ...]:
 def in_list(entry: Row) -> Row:
     """The row as the second item of a list."""
     return entry._replace(
-        annotation=list[entry.annotation or type(None)], came=[entry.came], made=[entry.made], changes=_below(entry, "$[0]")
+        annotation=LIST[entry.annotation or type(None)], came=[entry.came], made=[entry.made], changes=_below(entry, "$[0]")
     )
 
 
 def in_dict(entry: Row) -> Row:
     """The row under a key that is no plain name."""
     return entry._replace(
-        annotation=dict[str, entry.annotation or type(None)],
+        annotation=DICT[str, entry.annotation or type(None)],
         came={"odd key": entry.came},
         made={"odd key": entry.made},
         changes=_below(entry, "$['odd key']"),
@@ -459,7 +469,7 @@ def in_dict(entry: Row) -> Row:
 def in_tuple(entry: Row) -> Row:
     """The row as an item of a tuple of fixed length."""
     return entry._replace(
-        annotation=tuple[str, entry.annotation or type(None)],
+        annotation=TUPLE[str, entry.annotation or type(None)],
         came=["a", entry.came],
         made=("a", entry.made),
         changes=_below(entry, "$[1]"),
@@ -486,7 +496,7 @@ def in_json_text(entry: Row) -> Row:
     """The row inside a list that came as JSON text: numbers keep their literal."""
     inside = in_list(entry)
     return inside._replace(
-        came=json.dumps(inside.came), level=max(entry.level, STRING), changes=(*inside.changes, change("str->list", I))
+        came=json.dumps(inside.came), level=max(entry.level, STRING), changes=(*inside.changes, change("str->list", INFO))
     )
 
 
@@ -519,12 +529,7 @@ NESTED: list[tuple[Callable[[Row], Row], Callable[[Row], bool]]] = [
 @every_policy
 @pytest.mark.parametrize(
     "entry",
-    [
-        pytest.param(nest(entry), id=f"{nest.__name__}-{label(entry)}")
-        for nest, applies in NESTED
-        for entry in ROWS
-        if applies(entry)
-    ],
+    [pytest.param(nest(entry), id=f"{nest.__name__}-{label(entry)}") for nest, applies in NESTED for entry in ROWS if applies(entry)],
 )
 def test_a_row_at_depth(entry: Row, policy: Policy) -> None:
     """Nested values follow the same table, and every change carries its full path."""

@@ -72,8 +72,7 @@ def read_annotation(annotation: Any, converters: Mapping[type, Converter] | None
         RegistrationError: it cannot be made from JSON; the text says what to write instead.
 
     >>> read_annotation(int | None).root.members[0]
-    IntegerType(title=None, description=None, deprecated=False, examples=(), default=ABSENT, minimum=None, maximum=None, \
-exclusive_minimum=None, exclusive_maximum=None, multiple_of=None, decimal=False, allow_non_finite=False)
+    IntegerType()
     """
     reader = AnnotationReader(converters)
     try:

@@ -145,7 +145,9 @@ def _with_aliases(node: EnumType, aliases: Mapping[str, Any]) -> EnumType:
             if wanted is member or (type(wanted) is type(value) and wanted == value)
         ]
         if not found:
-            raise Problem(f"the alias {alias!r} stands for {wanted!r}, which is none of the choices {', '.join(map(repr, node.values[:10]))}")
+            raise Problem(
+                f"the alias {alias!r} stands for {wanted!r}, which is none of the choices {', '.join(map(repr, node.values[:10]))}"
+            )
         known[alias] = found[0]
     return replace(node, aliases=known)
 

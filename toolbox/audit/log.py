@@ -5,9 +5,11 @@ A model's text cannot forge a line: event names are constant, and what a model s
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 
 from toolbox.audit.record import AuditRecord, CallStatus
 from toolbox.diagnostics import Risk, describe, shorten
@@ -15,9 +17,19 @@ from toolbox.json_values import Bounds, json_text
 
 __all__ = ["LOGGER_NAME", "is_silent", "level_of", "log_record", "warn"]
 
+_T = TypeVar("_T")
+
 LOGGER_NAME: Final = "toolbox"
-_BOUNDS: Final = Bounds(text=1_000, nodes=200, depth=6)
+# How much room in a line each part gets, so that a line stays under 16 kB whatever a model sends.
+_ARGUMENTS: Final = 4_000
+_METADATA: Final = 2_000
+_ERROR: Final = 1_500
+_NAME: Final = 400
+_LINE: Final = 700
 _LINES: Final = 20
+_LINES_ROOM: Final = 2_800
+# From much to little of a value; the first for which there is room is taken.
+_BOUNDS: Final = (Bounds(text=1_000, nodes=200, depth=6), Bounds(text=100, nodes=30, depth=4), Bounds(text=20, nodes=10, depth=2))
 
 _logger: Final = logging.getLogger(LOGGER_NAME)
 # Without a handler of its own, the standard library would print warnings of a program that never asked for a log.
@@ -90,24 +102,64 @@ def _count_loss() -> None:
 
 def _fields(record: AuditRecord) -> dict[str, Any]:
     fields: dict[str, Any] = {
-        "tool": record.tool[:200],
+        "tool": _cut(record.tool, _NAME),
         "status": record.status.value,
         "policy": record.policy,
         "record_id": record.id,
         "duration_ms": round(record.duration_ms, 3),
-        "arguments": json_text(record.arguments, _BOUNDS, ascii_only=True),
+        "arguments": _bounded(record.arguments, _ARGUMENTS),
     }
     if record.call_id is not None:
-        fields["call_id"] = record.call_id[:200]
+        fields["call_id"] = _cut(str(record.call_id), _NAME)
     if record.diagnostics:
-        fields["changes"] = [describe(item) for item in record.diagnostics[:_LINES]]
+        fields["changes"] = _lines(record.diagnostics, describe)
     if record.failures:
-        fields["failures"] = [str(item) for item in record.failures[:_LINES]]
+        fields["failures"] = _lines(record.failures, str)
     if record.error is not None:
-        fields["error"] = shorten(record.error, 1_000)
+        fields["error"] = _cut(shorten(record.error, 1_000), _ERROR)
     if record.metadata:
-        fields["metadata"] = json_text(record.metadata, _BOUNDS, ascii_only=True)
+        fields["metadata"] = _bounded(record.metadata, _METADATA)
     return fields
+
+
+def _room(text: str) -> int:
+    """What a text takes up in a line of JSON."""
+    return len(json.dumps(text)) - 2
+
+
+def _cut(text: str, room: int) -> str:
+    """The text, or the beginning of it for which there is room; printable, since some renderers print short texts as they are."""
+    text = text[:room]
+    if not text.isprintable():
+        text = json.dumps(text)[1:-1]
+    while _room(text) > room:
+        text = text[: len(text) * 2 // 3]
+    return text
+
+
+def _bounded(value: Any, room: int) -> str:
+    """A value as JSON text for which there is room: with less of it, the more there is."""
+    text = ""
+    for bounds in _BOUNDS:
+        text = json_text(value, bounds, ascii_only=True)
+        if _room(text) <= room:
+            return text
+    return json.dumps(_cut(text, room // 2))
+
+
+def _lines(items: Sequence[_T], written: Callable[[_T], str]) -> list[str]:
+    """Each item as a line, as many as there is room for."""
+    lines: list[str] = []
+    left = _LINES_ROOM
+    for item in items[:_LINES]:
+        line = _cut(written(item), _LINE)
+        left -= _room(line)
+        if left < 0:
+            break
+        lines.append(line)
+    if len(lines) < len(items):
+        lines.append(f"and {len(items) - len(lines)} more")
+    return lines
 
 
 _METHODS: Final = {logging.DEBUG: "debug", logging.INFO: "info", logging.WARNING: "warning", logging.ERROR: "error"}

@@ -110,7 +110,8 @@ class MemorySink:
         """Keep a record."""
         self.records.append(record)
         if len(self.records) > self.capacity:
-            del self.records[: -self.capacity]
+            # Counted from the end, so that two threads that come here at once do not forget twice as many.
+            del self.records[: -self.capacity or None]
 
     def __len__(self) -> int:
         return len(self.records)

@@ -101,7 +101,7 @@ def constructed(coerce: Coercer, node: Type, builder: Builder) -> Coercer:
         if made is INVALID:
             return INVALID
         try:
-            return check(made) if is_made else construct(made)
+            return check(made) if is_made and check is not None else construct(made)
         except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - a constructor is the author's and may raise anything
             return _rejected(error, expected, value, path, out)
 

@@ -153,9 +153,8 @@ class _OtherReadings:
 
     def from_embedded(self, found: Any, value: str, path: Path, out: Outcome) -> Any:
         made = self.coerce_items(found.value, path, out)
-        if made is INVALID:
+        if made is INVALID or not shared_duplicates(found.duplicates, path, out, self.judge):
             return INVALID
-        shared_duplicates(found.duplicates, path, out, self.judge)
         return self.judge.change(
             out,
             path,

@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 from toolbox.coercion.judge import INFO, WARNING
 from toolbox.diagnostics import Diagnostic, Path, Risk, path_text
 from toolbox.errors import PayloadError
-from toolbox.payload.reader import Broken, Cut, Reader
 from toolbox.payload.strict import parse_json
 from toolbox.policy import Limits
 
@@ -46,6 +45,9 @@ def read_embedded(text: str, limits: Limits) -> Embedded | None:
     except PayloadError as error:
         if error.reason != "not_json":
             raise
+    # Loaded with the first text that is no JSON.
+    from toolbox.payload.reader import Broken, Cut, Reader
+
     reader = Reader(text, limits)
     try:
         value = reader.read(0)

@@ -78,8 +78,9 @@ class EnumWalker:
             return True
         for field in node.fields:
             declared = self.builder.resolve(field.type)
-            is_constant = isinstance(declared, EnumType) and len(declared.values) == 1
-            if is_constant and field.name in value and identity(value[field.name]) != identity(declared.values[0]):
+            if not isinstance(declared, EnumType) or len(declared.values) != 1 or field.name not in value:
+                continue
+            if identity(value[field.name]) != identity(declared.values[0]):
                 return False
         return True
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from toolbox.diagnostics import Risk, shorten
 from toolbox.policy import CoercionLevel
 
-__all__ = ["LONGEST", "Numeral", "read_numeral"]
+__all__ = ["LONGEST", "Numeral", "read_numeral", "unquoted"]
 
 LONGEST: Final = 4_400
 """Characters of the longest text that is read as a number."""
@@ -44,7 +44,7 @@ _SCRIPT: Final = re.compile(r"[+-]?\d+(?:\.\d+)?\Z")
 _GROUPED: Final = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?\Z")
 _GROUPED_SPACES: Final = re.compile(r"[+-]?[0-9]{1,3}(?:[ \u00a0\u202f'][0-9]{3})+(?:[.,][0-9]+)?\Z")
 _CONTINENTAL: Final = re.compile(r"[+-]?(?:[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+),[0-9]+\Z")
-_WITH_UNIT: Final = re.compile(r"([^\w\s+.-]{1,3}|[A-Z]{3})?\s?([+-]?[0-9][0-9,._]*(?:[eE][+-]?[0-9]+)?)\s?([^\d\s.,][^\d]{0,23})?\Z")
+_WITH_UNIT: Final = r"([^\w\s+.-]{1,3}|[A-Z]{3})?\s?([+-]?[0-9][0-9,._]*(?:[eE][+-]?[0-9]+)?)\s?([^\d\s.,][^\d]{0,23})?\Z"
 _NON_FINITE: Final = re.compile(r"[+-]?(?:nan|inf|infinity)\Z", re.IGNORECASE)
 
 
@@ -58,6 +58,10 @@ def read_numeral(text: str) -> Numeral:
         return Numeral(None, detail=f"a number of more than {LONGEST:,} characters")
     if _PLAIN.match(text):
         return Numeral(Decimal(text))
+    inner = unquoted(text)
+    if inner is not None:
+        numeral = read_numeral(inner)
+        return numeral if numeral.value is None else numeral._replace(risk=max(numeral.risk, Risk.WARNING))
     if _EXPONENT.match(text):
         return Numeral(Decimal(text), risk=Risk.INFO, detail="exponent")
     if _NON_FINITE.match(text):
@@ -67,6 +71,18 @@ def read_numeral(text: str) -> Numeral:
     if _UNDERSCORED.match(text):
         return Numeral(Decimal(text.replace("_", "")), risk=Risk.WARNING)
     return _grouped(text) or _in_other_digits(text) or _with_unit(text)
+
+
+def unquoted(text: str) -> str | None:
+    """The text inside one pair of quotes that is part of the text itself, without the white space around it; None where there is none.
+
+    >>> unquoted("'42'"), unquoted("42")
+    ('42', None)
+    """
+    if len(text) > 2 and text[0] == text[-1] and text[0] in "\"'`":
+        inner = text[1:-1].strip()
+        return None if not inner or inner[0] in "\"'`" else inner
+    return None
 
 
 def _grouped(text: str) -> Numeral | None:
@@ -109,7 +125,7 @@ def _in_other_digits(text: str) -> Numeral | None:
 
 
 def _with_unit(text: str) -> Numeral:
-    found = _WITH_UNIT.match(text)
+    found = re.match(_WITH_UNIT, text)
     if found and (found[1] or found[3]):
         unit = " ".join(part.strip() for part in (found[1], found[3]) if part)
         return Numeral(

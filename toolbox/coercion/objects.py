@@ -72,16 +72,19 @@ class Names:
         return closest(key, list(names), 3)
 
 
-def shared_duplicates(duplicates: Iterable[Diagnostic], path: Path, out: Outcome, judge: Judge) -> None:
-    """Put keys given twice on record; where their values differ and the policy does not allow it, that is a failure."""
+def shared_duplicates(duplicates: Iterable[Diagnostic], path: Path, out: Outcome, judge: Judge) -> bool:
+    """Put keys given twice on record; False where their values differ and the policy does not allow it, which is a failure."""
+    allowed = True
     for found in duplicates:
         place = rebased(path, found)
         diagnostic = Diagnostic(place, found.kind, found.risk, found.before, found.after, found.conversion, found.suggestion)
         if found.risk > judge.max_risk:
             # The path is text already, so the failure is made here and not by its linked form.
+            allowed = False
             out.fail(path, FailureReason.AMBIGUOUS, "each key once", found.before, f"{place} was given more than once", "", diagnostic)
         else:
             out.diagnostics.append(diagnostic)
+    return allowed
 
 
 def object_type(node: ObjectType, builder: Builder) -> Coercer:
@@ -109,7 +112,8 @@ def _from_other(node: ObjectType, builder: Builder, coerce_items: Callable[[Mapp
                 made = coerce_items(found.value, path, out)
                 if made is INVALID or len(out.failures) > before:
                     return made
-                shared_duplicates(found.duplicates, path, out, judge)
+                if not shared_duplicates(found.duplicates, path, out, judge):
+                    return INVALID
                 return judge.change(
                     out, path, expected, value, made, STRING, found.risk, conversion=f"str->{name}", suggestion="Send an object, not text"
                 )

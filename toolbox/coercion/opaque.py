@@ -7,7 +7,6 @@ from typing import Any
 from toolbox.coercion.builder import Builder, Coercer
 from toolbox.coercion.scalars import plain
 from toolbox.diagnostics import INVALID, FailureReason, Outcome, Path
-from toolbox.schema import build_validator
 from toolbox.types import Opaque
 
 __all__ = ["opaque"]
@@ -15,6 +14,8 @@ __all__ = ["opaque"]
 
 def opaque(node: Opaque, builder: Builder) -> Coercer:
     """Coercer of an opaque schema."""
+    from toolbox.schema.validation import build_validator
+
     known = builder.build(node.known)
     expected = builder.expected(node)
     validate = build_validator(node.schema, builder.definitions)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from toolbox.coercion.builder import Builder, Coercer, check_constraints, is_set, single_item
 from toolbox.coercion.judge import BEST_EFFORT, EXACT, INFO, RISKY, STRING, WARNING
-from toolbox.coercion.numerals import read_numeral
+from toolbox.coercion.numerals import read_numeral, unquoted
 from toolbox.diagnostics import INVALID, FailureReason, Outcome, Path, json_name
 from toolbox.types import (
     CONSTRAINTS,
@@ -56,6 +56,9 @@ def boolean(node: BooleanType, builder: Builder) -> Coercer:
             word = value.strip().lower() if len(value) < 64 else ""
             if word in _BOOLEAN_WORDS:
                 return judge.change(out, path, expected, value, _BOOLEAN_WORDS[word], STRING, INFO)
+            inner = unquoted(word)
+            if inner in _BOOLEAN_WORDS:
+                return judge.change(out, path, expected, value, _BOOLEAN_WORDS[inner], STRING, WARNING, suggestion="Send true or false")
             if word in _LOOSE_BOOLEANS:
                 return judge.change(out, path, expected, value, _LOOSE_BOOLEANS[word], STRING, WARNING, suggestion="Send true or false")
             if not value:
@@ -201,7 +204,7 @@ def _float(node: NumberType, builder: Builder) -> Coercer:
         if numeral.value is None:
             detail = numeral.detail or ("it is empty" if not text else "it is not a number")
             return out.fail(path, FailureReason.INVALID, expected, value, detail, numeral.suggestion)
-        made: float = float(numeral.value)
+        made: int | float = float(numeral.value)
         if not isfinite(made):
             return out.fail(path, FailureReason.LIMIT, expected, value, "it is too large for a float")
         if not as_float and "." not in text and numeral.detail != "exponent":

@@ -131,7 +131,8 @@ class _Members:
                 failed.append(trial)
             elif not trial.diagnostics:
                 clean.append((member, made))
-                if not self.one_of and _unchanged(value, made):
+                # An object is what the first class says that takes it whole; trying the others would double the work at every level.
+                if not self.one_of and (_unchanged(value, made) or isinstance(value, Mapping)):
                     return made
             elif all(map(_is_default, trial.diagnostics)):
                 filled.append((len(trial.diagnostics), made, trial))
@@ -192,7 +193,7 @@ class _Members:
         return chosen[1]
 
     def refuse(self, failed: list[Outcome], value: Any, path: Path, out: Outcome) -> Any:
-        """What one member would have made of the value; else the failures of the one that came nearest, by going deeper; else one for all."""
+        """What one member would have made of the value; else the failures of the one that went deepest; else one failure for all."""
         details = [failure for trial in failed for failure in trial.failures]
         readings = [failure for failure in details if failure.would_be is not None and failure.path == path_text(path)]
         if readings:
