@@ -180,8 +180,8 @@ def responses(body: dict[str, Any], streamed: bool) -> tuple[str, bytes]:
             events.append({"type": "response.output_item.added", "output_index": index, "item": {**begun, "content": []}})
             empty = {"type": "output_text", "text": "", "annotations": []}
             events.append({"type": "response.content_part.added", **at, "content_index": 0, "part": empty})
-            for piece in pieces(ANSWER):
-                events.append({"type": "response.output_text.delta", **at, "content_index": 0, "delta": piece, "logprobs": []})
+            added = {**at, "content_index": 0, "logprobs": []}
+            events += [{"type": "response.output_text.delta", **added, "delta": piece} for piece in pieces(ANSWER)]
         elif item["type"] == "function_call":
             events.append({"type": "response.output_item.added", "output_index": index, "item": {**begun, "arguments": ""}})
             events += [{"type": "response.function_call_arguments.delta", **at, "delta": piece} for piece in pieces(item["arguments"])]

@@ -31,10 +31,8 @@ def ask(client: ollama.Client, question: str, model: str) -> str:
 
 def main() -> str:
     with contextlib.ExitStack() as stack:
-        if os.environ.get("OLLAMA_HOST"):
-            client = ollama.Client()
-        else:
-            client = ollama.Client(host=stack.enter_context(fake_server()).url)
+        host = os.environ.get("OLLAMA_HOST") or stack.enter_context(fake_server()).url
+        client = ollama.Client(host=host)
         answer = ask(client, "How warm is it in Oslo and in Bergen?", os.environ.get("OLLAMA_MODEL", "qwen3"))
     print(answer)
     return answer

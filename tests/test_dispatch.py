@@ -38,10 +38,12 @@ from toolbox import (
 
 
 def double(number: int) -> int:
+    """A sample tool."""
     return number * 2
 
 
 async def adouble(number: int) -> int:
+    """A sample tool."""
     return number * 2
 
 
@@ -159,14 +161,14 @@ def test_what_does_not_fit(payload: Any, error: type[ToolboxError]) -> None:
         assert isinstance(caught.value, ValueError)
         assert caught.value.report is not None
         assert 0 < len(str(caught.value)) < 2_000
-    for other in (_run, _arun):
-        result = other(registry, "act", payload, call_id="c")
+    results = [other(registry, "act", payload, call_id="c") for other in (_run, _arun)]
+    for result in results:
         assert type(result.error) is error
         assert (result.ok, result.value, result.call_id, result.tool) == (False, None, "c", "act")
         assert result.report is result.error.report
     assert not ran
     assert [(record.status, record.invoked) for record in sink.records] == [(CallStatus.REFUSED, None)] * 4
-    assert all(record.error == str(result.error) for record in sink.records)
+    assert {record.error for record in sink.records} == {str(result.error) for result in results}
 
 
 def test_the_parts_of_a_result() -> None:
@@ -239,14 +241,18 @@ def _raise(error: BaseException) -> Callable[[], Any]:
 
 
 FAILURES: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
-    "type error": (lambda: double(), TypeError, "TypeError: double() missing"),  # type: ignore[call-arg]
+    "type error": (double, TypeError, "TypeError: double() missing"),  # type: ignore[dict-item]
     "value error": (lambda: int("x"), ValueError, "ValueError: invalid literal"),
-    "key error": (lambda: {}["k"], KeyError, "KeyError: 'k'"),
+    "key error": (lambda: dict[str, int]()["k"], KeyError, "KeyError: 'k'"),
     "zero division": (lambda: 1 / 0, ZeroDivisionError, "ZeroDivisionError: division by zero"),
     "decimal": (lambda: decimal.Decimal("x"), decimal.InvalidOperation, "InvalidOperation"),
     "timeout": (_raise(TimeoutError("inner")), TimeoutError, "TimeoutError: inner"),
     "pydantic": (lambda: Point(x="y"), pydantic.ValidationError, "ValidationError: 1 validation error for Point"),  # type: ignore[arg-type]
-    "nested arguments": (lambda: _inner_registry().dispatch("double", {"number": "1"}), InvalidArguments, "InvalidArguments: The call of double"),
+    "nested arguments": (
+        lambda: _inner_registry().dispatch("double", {"number": "1"}),
+        InvalidArguments,
+        "InvalidArguments: The call of double",
+    ),
     "nested payload": (lambda: _inner_registry().dispatch("double", "{"), PayloadError, "PayloadError: "),
     "nested unknown": (lambda: _inner_registry().dispatch("nope", {}), UnknownTool, "UnknownTool: there is no tool"),
     "nested failure": (_raise(ToolExecutionError("fail", "mine")), ToolExecutionError, "ToolExecutionError: the tool fail failed: mine"),
@@ -264,7 +270,7 @@ FAILURES: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
     "surrogate": (_raise(ValueError("a\ud800b")), ValueError, "ValueError: a\\ud800b"),
     "control": (_raise(ValueError("\x1b[31m\x00\u2028red")), ValueError, "ValueError: \\x1b[31m\\x00\\u2028red"),
     "long": (_raise(ValueError("x" * 10_000_000)), ValueError, "ValueError: xxx"),
-    "long name": (lambda: _raise(type("N" * 100_000, (Exception,), {})())(), Exception, "NNN"),
+    "long name": (_raise(type("N" * 100_000, (Exception,), {})()), Exception, "NNN"),
     "circle": (_self_caused, ValueError, "ValueError: circle"),
 }
 
@@ -425,26 +431,32 @@ def _change(value: Any) -> None:
 
 
 def any_value(x: Any) -> None:
+    """A sample tool."""
     _change(x)
 
 
 def any_list(x: list[Any]) -> None:
+    """A sample tool."""
     _change(x)
 
 
 def bare_dict(x: dict) -> None:  # type: ignore[type-arg]
+    """A sample tool."""
     _change(x)
 
 
 def typed(x: list[list[int]]) -> None:
+    """A sample tool."""
     _change(x)
 
 
 def gathered(**rest: Any) -> None:
+    """A sample tool."""
     _change(rest)
 
 
 def defaulted(x: list[int] = [1]) -> None:
+    """A sample tool."""
     _change(x)
 
 
@@ -485,7 +497,8 @@ class Colour(enum.Enum):
 ODD: Any = object()
 
 
-def odd(c: Colour, when: decimal.Decimal, blob: bytes, number: float = float("nan"), other: int = ODD) -> None: ...
+def odd(c: Colour, when: decimal.Decimal, blob: bytes, number: float = float("nan"), other: int = ODD) -> None:
+    """A sample tool."""
 
 
 def test_a_record_holds_json_values() -> None:

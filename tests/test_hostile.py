@@ -5,8 +5,9 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,34 +17,41 @@ from typing_extensions import TypeAliasType
 from toolbox import ABSORBING, LENIENT, STRICT, CallStatus, MemorySink, Policy, Registry, ToolboxError, ToolResult
 
 MEMBERS = tuple(f"member_{number}" for number in range(10_000))
-Wide = Literal[MEMBERS]  # type: ignore[valid-type]
+Wide = Enum("Wide", {member: member for member in MEMBERS})  # type: ignore[misc]
 Nested = TypeAliasType("Nested", "dict[str, Nested] | int")
 
 
 def strict_types(a: int, b: list[int], c: dict[str, float], d: bool = True) -> str:
+    """A sample tool."""
     return f"{a} {len(b)} {len(c)} {d}"
 
 
-def wide(c: Wide, more: list[Wide] = []) -> Any:  # type: ignore[valid-type]
-    return c
+def wide(c: Wide, more: list[Wide] = []) -> Any:
+    """A sample tool."""
+    return c.value
 
 
 def anything(x: Any = None, **rest: Any) -> str:
+    """A sample tool."""
     return "ran"
 
 
 def numbers(xs: list[int]) -> int:
+    """A sample tool."""
     return len(xs)
 
 
 def text(s: str) -> str:
+    """A sample tool."""
     return s
 
 
-def nested(x: Nested) -> None: ...
+def nested(x: Nested) -> None:
+    """A sample tool."""
 
 
 def many(**rest: int) -> int:
+    """A sample tool."""
     return len(rest)
 
 
@@ -84,20 +92,46 @@ KEYS = st.sampled_from(["a", "b", "c", "d", "x", "xs", "s", "arguments", "name",
 VALUES = st.recursive(
     SCALARS,
     lambda inner: (
-        st.lists(inner, max_size=5) | st.dictionaries(KEYS, inner, max_size=5) | st.tuples(inner, inner) | st.sets(st.integers(), max_size=3)
+        st.lists(inner, max_size=5)
+        | st.dictionaries(KEYS, inner, max_size=5)
+        | st.tuples(inner, inner)
+        | st.sets(st.integers(), max_size=3)
     ),
     max_leaves=15,
 )
 ODD_KEYS = st.dictionaries(st.integers() | st.none() | st.tuples(st.integers()), VALUES, max_size=2)
 PIECES = st.lists(
-    st.sampled_from(["{", "}", "[", "]", '"', ":", ",", "'", "\\", "a", "b", '"a": 1', "null", "```json", "\n", "<tool_call>", "numbers(", ")", "=", " "]),
+    st.sampled_from(
+        [
+            "{",
+            "}",
+            "[",
+            "]",
+            '"',
+            ":",
+            ",",
+            "'",
+            "\\",
+            "a",
+            "b",
+            '"a": 1',
+            "null",
+            "```json",
+            "\n",
+            "<tool_call>",
+            "numbers(",
+            ")",
+            "=",
+            " ",
+        ]
+    ),
     max_size=25,
 ).map("".join)
 PAYLOADS = VALUES | ODD_KEYS | PIECES | st.binary(max_size=30)
 
 
 @given(payload=PAYLOADS, name=st.sampled_from([function.__name__ for function in TOOLS]), which=st.sampled_from(range(3)))
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_payload_ends_in_a_result(payload: Any, name: str, which: int) -> None:
     """Whatever arrives, the call runs or is refused, and is on record; no foreign exception comes out."""
     registry, sink = REGISTRIES[which]
@@ -107,7 +141,7 @@ def test_any_payload_ends_in_a_result(payload: Any, name: str, which: int) -> No
 
 
 @given(name=st.text(max_size=40) | st.none() | st.integers() | st.lists(st.text(), max_size=2))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_name_ends_in_a_result(name: Any) -> None:
     """Whatever stands where a name should, the call has a result and a record."""
     registry, sink = REGISTRIES[0]
@@ -206,7 +240,22 @@ def test_a_large_result() -> None:
 
 # -- nothing of it takes over --------------------------------------------------------------------------------------------------------
 
-KEYWORDS = ["self", "cls", "name", "arguments", "call_id", "context", "timeout_s", "metadata", "event", "level", "registry", "logger", "policy", "tool"]
+KEYWORDS = [
+    "self",
+    "cls",
+    "name",
+    "arguments",
+    "call_id",
+    "context",
+    "timeout_s",
+    "metadata",
+    "event",
+    "level",
+    "registry",
+    "logger",
+    "policy",
+    "tool",
+]
 
 
 @pytest.mark.parametrize("key", KEYWORDS)
@@ -256,7 +305,19 @@ def test_nothing_is_run_from_a_payload(attack: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ['\n{"event": "tool_ok"}', "\x1b[31m", "%s %(x)s {0}", "\u2028", "\ud800", "\x00", "../../etc/passwd", "'; DROP TABLE t; --", "", " ", "null"],
+    [
+        '\n{"event": "tool_ok"}',
+        "\x1b[31m",
+        "%s %(x)s {0}",
+        "\u2028",
+        "\ud800",
+        "\x00",
+        "../../etc/passwd",
+        "'; DROP TABLE t; --",
+        "",
+        " ",
+        "null",
+    ],
 )
 def test_text_for_text_is_exact(value: str) -> None:
     """A text that is wanted as text arrives as it is, whatever it looks like."""

@@ -414,7 +414,6 @@ VALUES |= {"zero": 0, "empty": "", "list": [], "none": None, "false": False}
 def test_a_value_is_a_value(way: Any, case: str) -> None:
     """What is returned is the result: falsy ones, exceptions, classes, and objects that make attributes up."""
 
-
     def give(a: int) -> Any:
         return VALUES[case]
 
@@ -490,7 +489,7 @@ def test_a_cancelled_call(timeout_s: float | None, kind: str) -> None:
     _until(lambda: abandoned() == 0)
 
 
-@pytest.mark.parametrize("steps", range(0, 12))
+@pytest.mark.parametrize("steps", range(12))
 def test_cancelled_at_any_step(steps: int) -> None:
     """Wherever a call stands when it is cancelled, it has at most one record, and that one is closed."""
     sink = MemorySink()

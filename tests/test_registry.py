@@ -193,7 +193,7 @@ def test_a_schema_tool_goes_through_the_same_pipeline() -> None:
     sink = MemorySink()
     registry = Registry(sinks=[sink])
     made = registry.register_schema("refund", SCHEMA, lambda **given: given, description="Refund.", timeout_s=9, secret=["order"])
-    assert (made.description, made.timeout_s, made.secret) == ("Refund.", 9, {"order"})
+    assert (made.description, made.timeout_s, set(made.secret)) == ("Refund.", 9.0, {"order"})
     assert registry.dispatch("refund", {"amount": "12.5", "order": "ASC"}) == {"amount": 12.5, "order": "asc"}
     assert not registry.run("refund", {"order": "asc"}).ok
     assert [record.status for record in sink.records] == [CallStatus.DONE, CallStatus.REFUSED]
@@ -291,7 +291,7 @@ def test_an_included_tool_keeps_what_it_is() -> None:
     registry = Registry()
     registry.include(other)
     made = registry["double"]
-    assert (made.high_risk, made.timeout_s, made.secret, made.policy.max_risk) == (True, 3, {"number"}, Risk.INFO)
+    assert (made.high_risk, made.timeout_s, set(made.secret), made.policy.max_risk) == (True, 3.0, {"number"}, Risk.INFO)
     other.register(double, name="later")
     assert "later" not in registry
 
@@ -305,9 +305,7 @@ def test_including_is_all_or_nothing(prefix: str, words: str) -> None:
     assert _names(registry) == ["b"]
 
 
-@pytest.mark.parametrize(
-    "keep", [["a_one", "b"], ("a_one", "b"), lambda tool: tool.name != "a_two"], ids=["list", "tuple", "function"]
-)
+@pytest.mark.parametrize("keep", [["a_one", "b"], ("a_one", "b"), lambda tool: tool.name != "a_two"], ids=["list", "tuple", "function"])
 def test_filtering(keep: Any) -> None:
     """A filtered registry holds the chosen tools under the same policy, context and sinks; the full one stays as it was."""
     sink = MemorySink()
@@ -319,6 +317,19 @@ def test_filtering(keep: Any) -> None:
     assert chosen.dispatch("aOne", {"number": 2}) == 4
     assert not chosen.run("a_two", {"number": 2}).ok
     assert [record.tool for record in sink.records] == ["a_one", "a_two"]
+
+
+def test_a_tightened_registry() -> None:
+    """The same tools and sinks under a stricter policy; the registry itself stays as it was, and nothing is loosened."""
+    sink = MemorySink()
+    registry = Registry(ABSORBING, sinks=[sink])
+    registry.register(double)
+    stricter = registry.tightened(STRICT)
+    assert (stricter.policy, stricter["double"].policy, registry["double"].policy) == (STRICT, STRICT, ABSORBING)
+    assert registry.tightened(LENIENT)["double"].policy == ABSORBING
+    assert stricter.dispatch("Double", {"number": 2}) == 4
+    assert len(sink) == 1
+    assert len(stricter) == 1
 
 
 def test_filtering_by_a_name_that_is_not_there() -> None:
@@ -476,7 +487,9 @@ class _Odd:
         raise RuntimeError("no repr")
 
 
-@pytest.mark.parametrize("name", [None, 5, ["double"], {"name": "double"}, b"double", ("double",), _Odd()], ids=lambda item: type(item).__name__)
+@pytest.mark.parametrize(
+    "name", [None, 5, ["double"], {"name": "double"}, b"double", ("double",), _Odd()], ids=lambda item: type(item).__name__
+)
 def test_a_name_that_is_no_text(name: Any) -> None:
     """Whatever comes instead of a name is an unknown tool, and nothing else."""
     registry = _registry("double")
@@ -560,7 +573,9 @@ def test_high_risk_refuses_above_info(payload: dict[str, Any], ok: bool) -> None
     assert registry.run("pay", payload).ok is ok
 
 
-@pytest.mark.parametrize(("value", "expected"), [("strict", STRICT), ("ABSORBING", ABSORBING), (" lenient ", LENIENT), ("", LENIENT), (None, LENIENT)])
+@pytest.mark.parametrize(
+    ("value", "expected"), [("strict", STRICT), ("ABSORBING", ABSORBING), (" lenient ", LENIENT), ("", LENIENT), (None, LENIENT)]
+)
 def test_the_policy_of_the_environment(monkeypatch: pytest.MonkeyPatch, value: str | None, expected: Policy) -> None:
     """TOOLBOX_POLICY names the preset of registries that are given none."""
     monkeypatch.delenv("TOOLBOX_POLICY", raising=False)

@@ -10,10 +10,12 @@ from toolbox.testing import CapturedCalls, capture_calls
 
 
 def double(number: int) -> int:
+    """A sample tool."""
     return number * 2
 
 
 def greet(name: str = "you") -> str:
+    """A sample tool."""
     return f"hello {name}"
 
 

@@ -16,10 +16,12 @@ from toolbox.tools import ToolNames, read_tool
 
 
 def function(a: int, b: int = 2) -> int:
+    """A sample tool."""
     return a + b
 
 
 async def async_function(a: int, b: int = 2) -> int:
+    """A sample tool."""
     await asyncio.sleep(0)
     return a + b
 
@@ -66,6 +68,7 @@ def logged(inner: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def base(c: int, a: int, b: int = 2) -> int:
+    """A sample tool."""
     return c + a + b
 
 
@@ -190,34 +193,42 @@ def test_a_sync_function_that_returns_something_to_await() -> None:
 
 
 def positional(a: int, /, b: int, *, c: int = 3) -> tuple[int, int, int]:
+    """A sample tool."""
     return a, b, c
 
 
 def positional_defaults(a: int, b: int = 2, c: int = 3, /) -> tuple[int, int, int]:
+    """A sample tool."""
     return a, b, c
 
 
 def kwargs(a: int, **rest: Any) -> tuple[int, dict[str, Any]]:
+    """A sample tool."""
     return a, rest
 
 
 def typed_kwargs(a: int, **rest: int) -> tuple[int, dict[str, int]]:
+    """A sample tool."""
     return a, rest
 
 
 def same_name(a: int, /, **rest: Any) -> tuple[int, dict[str, Any]]:
+    """A sample tool."""
     return a, rest
 
 
 def varargs(a: int, *more: int) -> tuple[int, tuple[int, ...]]:
+    """A sample tool."""
     return a, more
 
 
 def keywords_of_ours(self: int, tool: str, payload: str, call: int, name: str, event: str, context: str, timeout_s: int) -> list[Any]:
+    """A sample tool."""
     return [self, tool, payload, call, name, event, context, timeout_s]
 
 
 def nothing() -> str:
+    """A sample tool."""
     return "nothing"
 
 
@@ -284,35 +295,53 @@ class Closer(Protocol):
 
 
 def by_type(a: int, db: Injected[Database]) -> Any:
+    """A sample tool."""
     return db
 
 
 def by_optional(a: int, db: Injected[Database | None] = None) -> Any:
+    """A sample tool."""
     return db
 
 
 def by_base(a: int, db: Injected[Base]) -> Any:
+    """A sample tool."""
     return db
 
 
 def by_text(a: int, db: Injected[str]) -> Any:
+    """A sample tool."""
     return db
 
 
 def by_protocol(a: int, db: Injected[Closer]) -> Any:
+    """A sample tool."""
     return db
 
 
 def by_generic(a: int, db: Injected[list[int]]) -> Any:
+    """A sample tool."""
     return db
 
 
 def positional_injected(db: Injected[Any] = None, a: int = 1, /) -> Any:
+    """A sample tool."""
     return db if db is not None else a
 
 
+def positional_last(a: int, db: Injected[Any] = None, /) -> Any:
+    """A sample tool."""
+    return a if db is None else db
+
+
+def by_unhashable(a: int, db: Injected[Annotated[int, []]]) -> Any:
+    """A sample tool."""
+    return db
+
+
 def with_kwargs(a: int, db: Injected[Database], **rest: Any) -> Any:
-    return db if not rest else rest
+    """A sample tool."""
+    return rest or db
 
 
 DB, OTHER = Database("one"), Database("two")
@@ -334,6 +363,9 @@ INJECTED: list[tuple[Callable[..., Any], dict[Any, Any], Any]] = [
     (by_generic, {"db": [1]}, [1]),
     (positional_injected, {"db": DB}, DB),
     (positional_injected, {}, 7),
+    (positional_last, {}, 7),
+    (positional_last, {"db": DB}, DB),
+    (by_unhashable, {"db": 3, int: 4}, 3),
 ]
 
 
@@ -358,7 +390,7 @@ def test_the_call_goes_before_the_registry() -> None:
     assert registry.dispatch("by_type", {"a": 1}, context={"db": OTHER}) is OTHER
 
 
-@pytest.mark.parametrize("tool", [by_type, by_base, by_protocol, by_generic])
+@pytest.mark.parametrize("tool", [by_type, by_base, by_protocol, by_generic, by_unhashable])
 def test_missing_context(tool: Callable[..., Any]) -> None:
     """A fault of the application: its own error, which says what to pass; the function is not run."""
     registry = Registry(context={int: 5, "x": 1, object: 2})
@@ -458,20 +490,43 @@ class Tree:
     below: "list[Tree]" = field(default_factory=list)
 
 
-def plain_secret(x: Annotated[str, Param(secret=True)] = "sk-DEFAULT") -> None: ...
-def in_dataclass(x: Login = Login("u", "sk-DEFAULT")) -> None: ...
-def in_typed_dict(x: TypedLogin) -> None: ...
-def in_named_tuple(x: NamedLogin) -> None: ...
-def in_model(x: ModelLogin) -> None: ...
-def in_list(x: list[Login]) -> None: ...
-def in_dict(x: dict[str, Login]) -> None: ...
-def in_union(x: Login | None = None) -> None: ...
-def in_tree(x: Tree) -> None: ...
+def plain_secret(x: Annotated[str, Param(secret=True)] = "sk-DEFAULT") -> None:
+    """A sample tool."""
 
 
-@pytest.mark.parametrize(
-    "tool", [plain_secret, in_dataclass, in_typed_dict, in_named_tuple, in_model, in_list, in_dict, in_union, in_tree]
-)
+def in_dataclass(x: Login = Login("u", "sk-DEFAULT")) -> None:
+    """A sample tool."""
+
+
+def in_typed_dict(x: TypedLogin) -> None:
+    """A sample tool."""
+
+
+def in_named_tuple(x: NamedLogin) -> None:
+    """A sample tool."""
+
+
+def in_model(x: ModelLogin) -> None:
+    """A sample tool."""
+
+
+def in_list(x: list[Login]) -> None:
+    """A sample tool."""
+
+
+def in_dict(x: dict[str, Login]) -> None:
+    """A sample tool."""
+
+
+def in_union(x: Login | None = None) -> None:
+    """A sample tool."""
+
+
+def in_tree(x: Tree) -> None:
+    """A sample tool."""
+
+
+@pytest.mark.parametrize("tool", [plain_secret, in_dataclass, in_typed_dict, in_named_tuple, in_model, in_list, in_dict, in_union, in_tree])
 def test_a_secret_at_any_depth(tool: Callable[..., Any]) -> None:
     """A parameter that holds something secret anywhere is secret, and its default is in no schema."""
     registry = Registry()

@@ -345,13 +345,8 @@ async def _within_in_thread(tool: Tool, work: Callable[[_Box], Any], timeout_s: 
 
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
-
-    def tell() -> None:
-        if not ready.done():
-            ready.set_result(None)
-
     # Not in the loop's own pool: there a call may wait for a free thread until long after its limit.
-    box = _Box(lambda: loop.call_soon_threadsafe(tell))
+    box = _Box(lambda: loop.call_soon_threadsafe(ready.set_result, None))
     _run_in_thread(tool.name, box, work)
     try:
         await asyncio.wait({ready}, timeout=timeout_s)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from toolbox.annotations import Converter
-from toolbox.audit import AuditRecord, CallStatus, Sink, is_silent, warn
+from toolbox.audit import AuditRecord, CallStatus, Sink, is_silent, prepare, warn
 from toolbox.coercion import build_coercer, coerce_enums_in, unfit_defaults
 from toolbox.diagnostics import ABSENT, INVALID, MASK, CoercionReport, Diagnostic, DiagnosticKind, Outcome, Risk, path_text, shorten
 from toolbox.dispatch import PLAIN_CALL, Call, Fallback, Services, check, deliver, walk, walk_async
@@ -15,12 +15,24 @@ from toolbox.errors import MissingContext, RegistrationError, ToolboxError, Unkn
 from toolbox.json_values import snapshot
 from toolbox.payload.limits import check_limits
 from toolbox.policy import LENIENT, Policy
-from toolbox.providers import ExportedTool, write_tools
+from toolbox.providers import (
+    ExportedTool,
+    ExportReport,
+    OnUnsupported,
+    export_tools,
+    read_response,
+    stream_calls,
+    tool_choice,
+    write_results,
+)
 from toolbox.results import ToolResult
 from toolbox.tools import LONGEST_NAME, Tool, ToolCall, ToolNames, make_tool, read_tool
 from toolbox.types import Document, NeverType, Opaque
 
 if TYPE_CHECKING:
+    from toolbox.payload.found import FoundCall
+    from toolbox.providers.streaming import CallStream
+    from toolbox.providers.turns import StepMessages, Turn
     from toolbox.sources import Included, OnSchemaProblem, Operations, Request, SourceTool, SourceTools
 
 __all__ = ["Registry", "coerce_enums", "coerce_to_schema", "normalize_from_schema", "normalize_tool_args", "tool"]
@@ -58,9 +70,11 @@ class Registry:
         fallback: Fallback | None = None,
         converters: Mapping[type, Converter] | None = None,
     ) -> None:
+        prepare()
         self.policy = Policy.from_environment() if policy is None else policy
         self._tools: dict[str, Tool] = {}
         self._names = ToolNames(self._tools)
+        self._strict: set[str] = set()  # the providers whose last export was strict
         self._converters = dict(converters or {})
         self._services = Services(self._names, list(sinks), fallback, dict(context or {}))
 
@@ -585,15 +599,23 @@ class Registry:
         return check(found, arguments, self._names, _as_found(found, name, PLAIN_CALL).found)
 
     def parse_calls(self, raw: Any, /) -> list[ToolCall]:
-        """The calls in a model's output: text, a list of parts, or the plain JSON shapes of calls.
+        """The calls in a model's output: text, a list of parts, the plain JSON shapes of calls, or a provider's response.
+
+        A response is an SDK's object or the dict of it; where it holds no calls of its own, its text is read.
 
         Raises:
             PayloadError: a call in it was cut off.
         """
         from toolbox.payload.outputs import find_calls
 
-        found = find_calls(raw, known=self._names, policy=self.policy)
-        return [ToolCall(item.name, item.arguments, item.call_id, self._shown(item.name, item.diagnostics)) for item in found]
+        turn = None if isinstance(raw, str | bytes | bytearray) else read_response(raw, tools=self._exported(), strict=self._strict)
+        found = [] if turn is None else turn.runnable()
+        if not found:
+            found = find_calls(raw if turn is None else turn.texts, known=self._names, policy=self.policy)
+        return [self._call(item) for item in found]
+
+    def _call(self, item: FoundCall) -> ToolCall:
+        return ToolCall(item.name, item.arguments, item.call_id, self._shown(item.name, item.diagnostics))
 
     def _shown(self, name: str, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
         """How a call was found, without the values of a tool that has secrets: they are not told apart yet."""
@@ -629,13 +651,79 @@ class Registry:
 
     # -- around the tools --------------------------------------------------------------------------------------------------------
 
-    def schemas(self, provider: str = "json") -> list[dict[str, Any]]:
+    def _exported(self) -> list[ExportedTool]:
+        return [ExportedTool(item.name, item.description, item.schema, item.document) for item in self]
+
+    def schemas(self, provider: str = "json", *, strict: bool = False, on_unsupported: OnUnsupported = "fallback") -> list[dict[str, Any]]:
         """The definitions of all tools as a provider wants them, in the order in which they were added.
+
+        Args:
+            provider: name of the provider.
+            strict: hold the model to the schemas, where the provider can; in the provider's answers null then stands for "not given".
+            on_unsupported: ``"fallback"`` exports a tool that cannot be strict without, and reports it; ``"raise"`` raises.
+
+        Raises:
+            ValueError: the provider is not known.
+            UnsupportedTool: a tool cannot be strict, and `on_unsupported` says so.
+        """
+        made = export_tools(provider, self._exported(), strict=strict, on_unsupported=on_unsupported)
+        (self._strict.add if strict else self._strict.discard)(provider)
+        return made.tools
+
+    def export_report(self, provider: str, *, strict: bool = False) -> ExportReport:
+        """What the export to a provider cannot say, tool by tool, and which of its maximums are passed.
 
         Raises:
             ValueError: the provider is not known.
         """
-        return write_tools(provider, (ExportedTool(item.name, item.description, item.schema) for item in self))
+        return export_tools(provider, self._exported(), strict=strict).report
+
+    def tool_choice(self, provider: str, choice: str, *, parallel: bool | None = None) -> dict[str, Any]:
+        """The part of a request that says which tools may be called: ``"auto"``, ``"none"``, ``"required"``, or a tool's name.
+
+        Raises:
+            ValueError: the provider is not known, or cannot be told this.
+        """
+        return tool_choice(provider, choice, tools=tuple(self._tools), parallel=parallel)
+
+    def stream(self, provider: str) -> CallStream[ToolCall]:
+        """What takes the events of one streamed response, and hands out every call as soon as it is complete.
+
+        Raises:
+            ValueError: the provider is not known, or has no streams.
+        """
+        return stream_calls(provider, self._call, tools=self._exported(), strict=self._strict)
+
+    def to_messages(self, results: Iterable[ToolResult], provider: str = "openai") -> list[dict[str, Any]]:
+        """The messages that carry the results of one turn back to a provider's model.
+
+        Raises:
+            ValueError: the provider is not known.
+        """
+        return write_results(provider, (item.sent() for item in results), tools=tuple(self._tools))
+
+    def step(self, provider: str, response: Any, **options: Any) -> StepMessages:
+        """Run the calls in a response, and give the messages to append: the model's own, and behind them the results.
+
+        The list says in ``done`` whether the model asked for nothing, and in ``text`` what it said. The options are those of `run`.
+
+        Raises:
+            ValueError: the provider is not known.
+        """
+        turn = self._turn(provider, response)
+        results = self.run_calls(map(self._call, turn.to_run), **options)
+        return turn.answered([item.sent() for item in results], results)
+
+    async def astep(self, provider: str, response: Any, *, limit: int = 8, **options: Any) -> StepMessages:
+        """The asynchronous twin of `step`."""
+        turn = self._turn(provider, response)
+        results = await self.arun_calls(map(self._call, turn.to_run), limit=limit, **options)
+        return turn.answered([item.sent() for item in results], results)
+
+    def _turn(self, provider: str, response: Any) -> Turn:
+        turn = read_response(response, provider, tools=self._exported(), strict=self._strict)
+        assert turn is not None  # as the provider is given
+        return turn
 
     def add_sink(self, sink: Sink) -> None:
         """Send finished audit records to one more place."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from toolbox.diagnostics import CoercionReport
 from toolbox.errors import ToolboxError
 from toolbox.json_values import Bounds, json_text
+
+if TYPE_CHECKING:
+    from toolbox.providers import SentResult
 
 __all__ = ["RESULT_LIMIT", "ToolResult", "result_text"]
 
@@ -68,15 +71,21 @@ class ToolResult:
         """The result, or the error, as text for the model."""
         return result_text(self.value if self.error is None else f"Error: {self.error}", limit)
 
+    def sent(self) -> SentResult:
+        """What goes back to a model about the call."""
+        from toolbox.providers import SentResult
+
+        return SentResult(self.tool, self.call_id, self.to_text(), not self.ok, self.value)
+
     def to_message(self, provider: str = "openai") -> dict[str, Any]:
         """The result as the provider's message.
 
         Raises:
             ValueError: the provider is not known.
         """
-        from toolbox.providers import write_result
+        from toolbox.providers import write_results
 
-        return write_result(provider, self.to_text(), self.call_id, self.tool, failed=not self.ok)
+        return write_results(provider, [self.sent()])[0]
 
     def __repr__(self) -> str:
         state = "ok" if self.ok else f"error={type(self.error).__name__}"

@@ -55,14 +55,17 @@ def lines() -> Iterator[Lines]:
 
 
 def double(number: int, note: str = "") -> int:
+    """A sample tool."""
     return number * 2
 
 
 def fail(number: int) -> int:
+    """A sample tool."""
     raise ValueError("\n{}\x1b[31m %s {0}")
 
 
-def take(x: Any = None, **rest: Any) -> None: ...
+def take(x: Any = None, **rest: Any) -> None:
+    """A sample tool."""
 
 
 @pytest.fixture
@@ -135,6 +138,17 @@ def test_who_listens(configure: str, silent: bool) -> None:
     """A line is made only when somebody would get it."""
     out, _ = _python(f"import logging, sys\n{configure}\nfrom toolbox.audit import is_silent\nprint(is_silent())\n")
     assert out == f"{silent}\n"
+
+
+def test_who_listens_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same without a process of its own: nobody, or a structlog that another thread is loading at this moment."""
+    monkeypatch.setattr(log, "_root", logging.Logger("root"))
+    monkeypatch.setattr(log._logger, "parent", log._root)
+    assert is_silent()
+    monkeypatch.setitem(sys.modules, "structlog", type(sys)("structlog"))
+    assert is_silent()
+    monkeypatch.delitem(sys.modules, "structlog")
+    assert is_silent()
 
 
 def test_levels_are_asked_for(lines: Lines) -> None:
@@ -238,7 +252,16 @@ HOSTILE: dict[str, Any] = {
     "long": {"x": "\U0001f600" * 900_000},
     "many long": {"x": ["\U0001f600" * 5_000] * 150},
     "long keys": {f"{'k' * 100_000}{n}": 1 for n in range(50)},
-    "keys of ours": {"event": "e", "level": "l", "self": "s", "timestamp": "t", "logger": "g", "method_name": "m", "tool": "x", "exc_info": 1},
+    "keys of ours": {
+        "event": "e",
+        "level": "l",
+        "self": "s",
+        "timestamp": "t",
+        "logger": "g",
+        "method_name": "m",
+        "tool": "x",
+        "exc_info": 1,
+    },
     "odd keys": {"": 1, " ": 2, "a\nb": 3, "\x1b[31m": 4},
 }
 

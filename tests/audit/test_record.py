@@ -14,10 +14,12 @@ from toolbox.audit import record as record_module
 
 
 def double(number: int) -> int:
+    """A sample tool."""
     return number * 2
 
 
 def fail(number: int) -> int:
+    """A sample tool."""
     raise ValueError("no")
 
 

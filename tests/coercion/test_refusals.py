@@ -49,6 +49,13 @@ class Colour(enum.Enum):
     BLUE = "blue"
 
 
+def odd_only(value: Any) -> Any:
+    """Refuse even numbers, and everything else."""
+    if value != 1:
+        raise ValueError("x" * 1_000)
+    return value
+
+
 class Model(pydantic.BaseModel):
     x: int
 
@@ -70,6 +77,7 @@ def refuses(annotation: Any, value: Any, policy: Policy) -> list[Failure]:
 
 
 NO_BOOLEANS: list[Any] = ["maybe", "2", 2, -1, 0.5, [], {}, [[True]], [True, False], None]
+NO_OBJECTS: list[Any] = [[], "a", 5, True, "[1]", "{a: 1}", '{"a": 1', "(1, 2)"]
 ARRAYS: list[Any] = [[], [1, 2], [[1]]]
 NO_COLOURS: list[Any] = ["not red", "infrared", "", 5, True, [], {}, ["red", "blue"], None]
 # (annotation, value, reason, words of the failure)
@@ -120,7 +128,7 @@ REFUSED: list[tuple[Any, Any, FailureReason, str]] = [
     (frozenset[int], frozenset("a"), UNREADABLE, "it is not a number"),
     (deque[int], deque("a"), UNREADABLE, "it is not a number"),
     (OrderedDict[str, int], OrderedDict(a="b"), UNREADABLE, "it is not a number"),
-    *((dict[str, int], value, WRONG_TYPE, "is not an object") for value in ([], "a", 5, True, "[1]", "{a: 1}", '{"a": 1', "(1, 2)")),
+    *((dict[str, int], value, WRONG_TYPE, "is not an object") for value in NO_OBJECTS),
     *((kind, 5, WRONG_TYPE, "a number is not an object") for kind in (Point, Spot, Model)),
     (dict[str, int], {1: 1}, WRONG_TYPE, "a key that is text"),
     (dict[str, int], {None: 1}, WRONG_TYPE, "a key that is text"),
@@ -207,6 +215,10 @@ def odd(value: int) -> bool:
     return value % 2 == 1
 
 
+APPLES = (
+    '$: expected an integer, got "5 apples": it says the number 5 with "apples". '
+    "Send the plain number, in the unit that the parameter asks for."
+)
 # One case a reason, whole. The name of the case is the reason.
 EXACT_TEXTS = [
     (
@@ -228,8 +240,7 @@ EXACT_TEXTS = [
         "5 apples",
         LENIENT,
         "invalid",
-        '$: expected an integer, got "5 apples": it says the number 5 with "apples". '
-        + "Send the plain number, in the unit that the parameter asks for.",
+        APPLES,
     ),
     (
         Literal["low", "high"],
@@ -333,6 +344,15 @@ def test_a_union_says_what_it_would_have_read(annotation: Any, value: Any, polic
     (failure,) = refuses(annotation, value, policy)
     assert failure.would_be is not None
     assert failure.would_be.after == would_be
+
+
+class Deep(pydantic.BaseModel):
+    item: Annotated[int, pydantic.AfterValidator(odd_only)] | Annotated[list[int], pydantic.AfterValidator(odd_only)]
+
+
+def test_a_rejection_inside_a_union_names_a_place_that_is_there() -> None:
+    """pydantic's names for the members of a union are no part of the path."""
+    assert {failure.path for failure in refuses(Deep, {"item": [2]}, LENIENT)} == {"$.item"}
 
 
 def test_a_rejection_by_pydantic_names_the_field() -> None:

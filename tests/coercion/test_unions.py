@@ -1,6 +1,8 @@
 """Unions: the member that takes the value as it is, else the one with the fewest liberties; discriminators; work stays linear."""
 
+import datetime as dt
 import json
+import pathlib
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Optional, Union
 
@@ -87,6 +89,11 @@ def coerce(document: Document | Any, value: Any, policy: Policy = LENIENT) -> tu
         (Union[int, list[str]], "5", 5),
         (Union[None, Cat, Dog], None, None),
         (Union[int, Union[str, None]], "x", "x"),
+        (Union[dt.date, str], ["2026-07-02"], "2026-07-02"),
+        (Union[dt.date, str, None], ["2026-07-02"], "2026-07-02"),
+        (Union[int, bool], ["true"], True),
+        (Optional[pathlib.Path], ["null"], None),
+        (Union[int, list[str]], ["5"], ["5"]),
     ],
 )
 def test_the_right_member_wins(annotation: Any, value: Any, made: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import sys
+import types
 import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -99,11 +100,17 @@ def resolve_hints(owner: Any, local: Mapping[str, Any] | None = None) -> dict[st
 def _hints(origin: type) -> dict[str, Any]:
     try:
         return resolve_hints(origin)
-    except (NameError, TypeError):
+    except (NameError, TypeError, AttributeError, SyntaxError):
         # One name that cannot be resolved must not hide the others; the reader names it with an advice.
         hints: dict[str, Any] = {}
         for base in reversed(origin.__mro__):
-            hints.update(inspect.get_annotations(base))
+            scope = getattr(sys.modules.get(base.__module__), "__dict__", {})
+            for name, annotation in inspect.get_annotations(base).items():
+                holder = types.SimpleNamespace(__annotations__={name: annotation})
+                try:
+                    hints.update(typing_extensions.get_type_hints(holder, scope, {origin.__name__: origin}, include_extras=True))
+                except (NameError, TypeError, AttributeError, SyntaxError):
+                    hints[name] = annotation
         return hints
 
 

@@ -15,7 +15,7 @@ from toolbox.audit.record import AuditRecord, CallStatus
 from toolbox.diagnostics import Risk, describe, shorten
 from toolbox.json_values import Bounds, json_text
 
-__all__ = ["LOGGER_NAME", "is_silent", "level_of", "log_record", "warn"]
+__all__ = ["LOGGER_NAME", "is_silent", "level_of", "log_record", "prepare", "warn"]
 
 _T = TypeVar("_T")
 
@@ -52,6 +52,12 @@ def is_silent(level: int = logging.ERROR) -> bool:
     if _logger.handlers == _OWN_HANDLERS and not _root.handlers and _logger.parent is _root:
         return True
     return not _logger.isEnabledFor(level) or not _has_listeners()
+
+
+def prepare() -> None:
+    """Load what the log needs where somebody listens already, so that the first call does not pay for it."""
+    if not is_silent():
+        import structlog  # noqa: F401 - loading it is the purpose
 
 
 def _has_listeners() -> bool:

@@ -103,19 +103,22 @@ def constructed(coerce: Coercer, node: Type, builder: Builder) -> Coercer:
         try:
             return check(made) if is_made and check is not None else construct(made)
         except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - a constructor is the author's and may raise anything
-            return _rejected(error, expected, value, path, out)
+            return _rejected(error, expected, value, made, path, out)
 
     return coerce_and_construct
 
 
-def _rejected(error: BaseException, expected: str, value: Any, path: Path, out: Outcome) -> Any:
+def _rejected(error: BaseException, expected: str, value: Any, made: Any, path: Path, out: Outcome) -> Any:
     errors = getattr(error, "errors", None)
     if callable(errors) and hasattr(error, "error_count"):  # pydantic's ValidationError: one failure each, without its documentation URLs
         for item in errors(include_url=False, include_context=False):
-            place = path
+            place, below = path, made
             for key in item.get("loc", ()):
-                place = (place, key)
-            out.fail(place, FailureReason.REJECTED, expected, item.get("input", value), str(item.get("msg", "")))
+                # What follows is the name of a member of a union or of a validator, and no place in the value.
+                if not (isinstance(below, dict) and key in below) and not (isinstance(below, list) and key in range(len(below))):
+                    break
+                place, below = (place, key), below[key]
+            out.fail(place, FailureReason.REJECTED, expected, item.get("input", value), str(item.get("msg", ""))[:200])
         return INVALID
     try:
         words = str(error)

@@ -25,7 +25,7 @@ from toolbox.types import (
     UnionType,
 )
 
-__all__ = ["NULL_WORDS", "any_value", "boolean", "integer", "never", "null", "number", "plain", "untouched"]
+__all__ = ["NULL_WORDS", "any_value", "boolean", "integer", "is_single", "never", "null", "number", "plain", "untouched"]
 
 NULL_WORDS: Final = frozenset({"null", "none", "nil", "undefined"})
 _BOOLEAN_WORDS: Final = {"true": True, "false": False}
@@ -65,14 +65,15 @@ def boolean(node: BooleanType, builder: Builder) -> Coercer:
                 return judge.change(out, path, expected, value, False, BEST_EFFORT, RISKY, suggestion="Send true or false")
         elif isinstance(value, int | float) and value in (0, 1):
             return judge.change(out, path, expected, value, bool(value), STRING, WARNING, suggestion="Send true or false")
-        elif _is_single(value):
+        elif is_single(value):
             return single_item(coerce_boolean, value, expected, path, out, judge)
         return out.fail(path, FailureReason.WRONG_TYPE, expected, value, suggestion="Send true or false")
 
     return coerce_boolean
 
 
-def _is_single(value: Any) -> bool:
+def is_single(value: Any) -> bool:
+    """Whether a value is a list of exactly one scalar."""
     return type(value) is list and len(value) == 1 and value[0] is not None and not isinstance(value[0], list | dict)
 
 
@@ -100,7 +101,7 @@ def integer(node: IntegerType, builder: Builder) -> Coercer:
             return from_text(value, path, out)
         if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value() and value.adjusted() <= digits:
             return int(value)
-        if _is_single(value):
+        if is_single(value):
             return single_item(coerce_integer, value, expected, path, out, judge)
         detail = "a boolean is not a number here" if isinstance(value, bool) else f"{json_name(value)} is not a number"
         return out.fail(path, FailureReason.WRONG_TYPE, expected, value, detail)
@@ -173,7 +174,7 @@ def _float(node: NumberType, builder: Builder) -> Coercer:
             return from_text(value, path, out)
         if isinstance(value, Decimal) and value.is_finite():
             return float(value)
-        if _is_single(value):
+        if is_single(value):
             return single_item(coerce_number, value, expected, path, out, judge)
         detail = "a boolean is not a number here" if isinstance(value, bool) else f"{json_name(value)} is not a number"
         return out.fail(path, FailureReason.WRONG_TYPE, expected, value, detail)
@@ -232,7 +233,7 @@ def _decimal(node: NumberType, builder: Builder) -> Coercer:
     keep_json = node.construct is None
 
     def coerce_decimal(value: Any, path: Path, out: Outcome) -> Any:
-        if isinstance(value, list) and _is_single(value):
+        if isinstance(value, list) and is_single(value):
             return single_item(coerce_decimal, value, expected, path, out, judge)
         exact = read(value, path, out)
         if exact is INVALID:

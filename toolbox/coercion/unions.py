@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from toolbox.coercion.builder import Builder, Coercer
+from toolbox.coercion.builder import Builder, Coercer, single_item
+from toolbox.coercion.formats import FORMATS
 from toolbox.coercion.judge import BEST_EFFORT, INFO, RISKY, STRING, WARNING
-from toolbox.coercion.scalars import NULL_WORDS
+from toolbox.coercion.scalars import NULL_WORDS, is_single
 from toolbox.diagnostics import ABSENT, INVALID, Diagnostic, DiagnosticKind, FailureReason, Outcome, Path, Risk, path_text, shorten
 from toolbox.types import AnyType, ArrayType, EnumType, IntegerType, NullType, ObjectType, Opaque, StringType, Type, UnionType
 
 __all__ = ["union"]
 
 _UNKNOWN_WORDS: Final = frozenset({"n/a", "na", "unknown", "-"})
+_HOLDING_ARRAYS: Final = ("array", "any")
 _WEIGHT: Final = {Risk.INFO: 1, Risk.WARNING: 100, Risk.RISKY: 10_000}
 
 
@@ -43,9 +45,13 @@ def _optional(node: UnionType, others: Sequence[Type], inner: Coercer, builder: 
     takes_numbers = any(type(item).__name__ in ("IntegerType", "NumberType") for item in kinds)
     exact = {value for item in kinds if isinstance(item, EnumType) for value in item.values if isinstance(value, str)}
 
+    takes_arrays = any(_kind(item, builder) in _HOLDING_ARRAYS for item in kinds)
+
     def coerce_optional(value: Any, path: Path, out: Outcome) -> Any:
         if value is None:
             return None
+        if not takes_arrays and is_single(value):
+            return single_item(coerce_optional, value, expected, path, out, judge)
         if type(value) is str and len(value) <= 16:
             word = value.strip().lower()
             if word in _LOOKED_AT and value not in exact:
@@ -94,9 +100,7 @@ def _takes_text(node: Type) -> bool:
     """Whether a node takes any text as it is, so that no word can be told to mean null."""
     if isinstance(node, EnumType):
         return node.open
-    return isinstance(node, AnyType | Opaque) or (
-        isinstance(node, StringType) and node.construct is None and node.format is None and not node.encoding
-    )
+    return isinstance(node, AnyType | Opaque) or (isinstance(node, StringType) and node.construct is None and node.format not in FORMATS)
 
 
 class _Members:
@@ -111,8 +115,12 @@ class _Members:
             _Member(item, builder.build(item), _kind(builder.resolve(item), builder), _tags(item, self.discriminator, builder))
             for item in members
         )
+        self.takes_arrays = any(member.kind in _HOLDING_ARRAYS for member in self.members)
 
     def coerce(self, value: Any, path: Path, out: Outcome) -> Any:
+        if not self.takes_arrays and is_single(value):
+            # The element is read by all members together, so that one that takes it as it is wins.
+            return single_item(self.coerce, value, self.expected, path, out, self.judge)
         members = self.candidates(value)
         if len(members) == 1:
             return members[0].coerce(value, path, out)

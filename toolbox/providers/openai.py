@@ -1,35 +1,38 @@
 """OpenAI Chat Completions, and the many services that speak it.
 
-Source: the function tool and tool message of OpenAI's Chat Completions API reference.
+Sources: OpenAI's Chat Completions API reference, its guide to structured outputs, and the types of its Python SDK.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
-from toolbox.providers.shared import ExportedTool, legal_names
+from toolbox.providers.chat import ChatProvider
+from toolbox.providers.dialects import Dialect
+from toolbox.providers.provider import Limits, Provider, StrictBudget, WrittenTool
+from toolbox.providers.shared import IdRule
+from toolbox.providers.strictness import OPENAI_STRICT, OpenAIBudget
 
-__all__ = ["write_result", "write_tools"]
-
-_ILLEGAL: Final = re.compile(r"[^a-zA-Z0-9_-]")
-_LONGEST_NAME: Final = 64
-
-
-def write_tools(tools: Iterable[ExportedTool]) -> list[dict[str, Any]]:
-    """One function tool each; names with other characters than letters, digits, ``_`` and ``-`` are made legal."""
-    listed = list(tools)
-    names = legal_names((tool.name for tool in listed), _ILLEGAL, _LONGEST_NAME)
-    return [
-        {
-            "type": "function",
-            "function": {"name": names[tool.name], "description": tool.description, "parameters": tool.schema},
-        }
-        for tool in listed
-    ]
+__all__ = ["PROVIDER", "OpenAI"]
 
 
-def write_result(text: str, call_id: str | None, tool: str, *, failed: bool) -> dict[str, Any]:
-    """The tool message. The API has no mark for errors, so the text says it."""
-    return {"role": "tool", "tool_call_id": call_id or tool, "content": text}
+class OpenAI(ChatProvider):
+    """Chat Completions as OpenAI has them."""
+
+    name = "openai"
+    ids = IdRule(re.compile(r".{1,40}", re.DOTALL))
+    dialect = Dialect(title="OpenAI")
+    strict_dialect = OPENAI_STRICT
+    limits = Limits(tools=128, description=1024)
+
+    def function(self, tool: WrittenTool) -> dict[str, Any]:
+        """With ``strict`` where the tool is."""
+        return {**super().function(tool), "strict": True} if tool.strict else super().function(tool)
+
+    def budget(self) -> StrictBudget:
+        """The size that a strict schema may have."""
+        return OpenAIBudget()
+
+
+PROVIDER: Provider = OpenAI()
