@@ -14,6 +14,7 @@ import toolbox
 PACKAGE = Path(toolbox.__file__).parent
 
 FACE = [
+    "ABSENT",
     "ABSORBING",
     "LENIENT",
     "STRICT",
@@ -25,6 +26,7 @@ FACE = [
     "Converter",
     "Diagnostic",
     "DiagnosticKind",
+    "ExportReport",
     "ExtractedPayload",
     "Failure",
     "FailureReason",
@@ -54,6 +56,7 @@ FACE = [
     "ToolboxError",
     "Unknown",
     "UnknownTool",
+    "UnsupportedTool",
     "coerce_enums",
     "coerce_to_schema",
     "default_registry",
@@ -86,6 +89,8 @@ ALLOWED = {
     "__init__.py: import_module": "the face loads toolbox's own modules on first use, from a table of its own",
     "cli/*: import_module": "--tools names a module of the user's own",
     "cli/*: exec_module": "--tools names a file of the user's own",
+    "payload/__init__.py: import_module": "the package's own readers, from a table, when they are first used",
+    "schema/__init__.py: import_module": "the package's own modules, from a table, when they are first used",
     "providers/__init__.py: import_module": "a provider's own module, from a table, when it is first used",
     "registry.py: entry_points": "packages that the user has installed may offer tools",
 }

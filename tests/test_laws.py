@@ -247,14 +247,16 @@ def test_signature_and_schema_accept_the_same_when_strict(pair: tuple[Any, Any])
 @given(sent())
 @settings(PROFILE)
 def test_signature_and_schema_accept_the_same_when_lenient(pair: tuple[Any, Any]) -> None:
-    """Law 3: what is mended for the schema is mended for the signature, which knows more: names of members and defaults for null."""
+    """Law 3: the same is mended for both; the signature knows more: names of members, defaults for null, classes that read the same."""
     annotation, value = pair
     document = read_annotation(annotation)
     assume(not _notes_only(document))
     again = read_schema(write_schema(document))
     (made, one), (plain, two) = coerce(document, value, LENIENT), coerce(again, value, LENIENT)
     if one.failures:
-        assert two.failures, (made, plain)
+        # Two classes that read the same value in the same way are two readings in Python, and one in JSON.
+        alike = all(failure.reason is FailureReason.AMBIGUOUS for failure in one.failures)
+        assert two.failures or alike, (made, plain)
     elif two.failures:
         assert _knows_more(one), [str(failure) for failure in two.failures]
 

@@ -334,7 +334,7 @@ def positional_last(a: int, db: Injected[Any] = None, /) -> Any:
     return a if db is None else db
 
 
-def by_unhashable(a: int, db: Injected[Annotated[int, []]]) -> Any:
+def by_unhashable(a: int, db: Injected[Literal[[1]]]) -> Any:  # type: ignore[valid-type]
     """A sample tool."""
     return db
 

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from toolbox.annotations import Converter, Injected, OpenEnum, Param
     from toolbox.audit import AuditRecord, CallStatus, MemorySink
-    from toolbox.diagnostics import CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Risk
+    from toolbox.diagnostics import ABSENT, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Risk
     from toolbox.errors import (
         AmbiguousMatch,
         InvalidArguments,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         RepairLevel,
         Unknown,
     )
+    from toolbox.providers import ExportReport, UnsupportedTool
     from toolbox.registry import (
         Registry,
         coerce_enums,
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "annotations": ("Converter", "Injected", "OpenEnum", "Param"),
     "audit": ("AuditRecord", "CallStatus", "MemorySink"),
-    "diagnostics": ("CoercionReport", "Diagnostic", "DiagnosticKind", "Failure", "FailureReason", "Risk"),
+    "diagnostics": ("ABSENT", "CoercionReport", "Diagnostic", "DiagnosticKind", "Failure", "FailureReason", "Risk"),
     "errors": (
         "AmbiguousMatch",
         "InvalidArguments",
@@ -72,6 +73,7 @@ _HOMES = {
         "ToolboxError",
         "UnknownTool",
     ),
+    "providers": ("ExportReport", "UnsupportedTool"),
     "matching": ("MatchLevel", "fuzzy_match_enum"),
     "payload": ("ExtractedPayload", "extract_arguments"),
     "policy": (
@@ -102,6 +104,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "ABSENT",
     "ABSORBING",
     "LENIENT",
     "STRICT",
@@ -113,6 +116,7 @@ __all__ = [
     "Converter",
     "Diagnostic",
     "DiagnosticKind",
+    "ExportReport",
     "ExtractedPayload",
     "Failure",
     "FailureReason",
@@ -142,6 +146,7 @@ __all__ = [
     "ToolboxError",
     "Unknown",
     "UnknownTool",
+    "UnsupportedTool",
     "coerce_enums",
     "coerce_to_schema",
     "default_registry",

@@ -50,6 +50,8 @@ def json_value(value: Any) -> Any:
 
 def _json_container(value: Any) -> Any:
     value = _fields_of(value)
+    if type(value).__module__.partition(".")[0] == "numpy" and hasattr(value, "tolist"):
+        return json_value(value.tolist())
     if isinstance(value, Mapping):
         items = {key: json_value(item) for key, item in value.items()}
         return ABSENT if any(item is ABSENT or not isinstance(key, str) for key, item in items.items()) else items

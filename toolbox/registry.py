@@ -652,7 +652,7 @@ class Registry:
     # -- around the tools --------------------------------------------------------------------------------------------------------
 
     def _exported(self) -> list[ExportedTool]:
-        return [ExportedTool(item.name, item.description, item.schema, item.document) for item in self]
+        return [ExportedTool(item.name, item.description, item.schema, item.shown) for item in self]
 
     def schemas(self, provider: str = "json", *, strict: bool = False, on_unsupported: OnUnsupported = "fallback") -> list[dict[str, Any]]:
         """The definitions of all tools as a provider wants them, in the order in which they were added.

@@ -110,6 +110,11 @@ class Tool:
         """The parameters that a model can give, in order."""
         return self.document.parameters.fields
 
+    @property
+    def shown(self) -> Document:
+        """The document as a model is shown it: without the defaults of what is secret."""
+        return _without_secret_defaults(self.document, self.secret)
+
     def owned(self, policy: Policy) -> Tool:
         """The same tool with another policy of its own."""
         return replace(self, own_policy=policy)

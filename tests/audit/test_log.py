@@ -142,7 +142,7 @@ def test_who_listens(configure: str, silent: bool) -> None:
 
 def test_who_listens_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same without a process of its own: nobody, or a structlog that another thread is loading at this moment."""
-    monkeypatch.setattr(log, "_root", logging.Logger("root"))
+    monkeypatch.setattr(log, "_root", logging.RootLogger(logging.DEBUG))
     monkeypatch.setattr(log._logger, "parent", log._root)
     assert is_silent()
     monkeypatch.setitem(sys.modules, "structlog", type(sys)("structlog"))

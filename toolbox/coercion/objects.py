@@ -427,7 +427,7 @@ class _Fields:
             kind=DiagnosticKind.DROPPED,
             conversion="unknown",
             detail="there is no such parameter",
-            suggestion=hint or "Leave it out",
+            suggestion=hint,
         )
         return made is not INVALID
 

@@ -56,6 +56,9 @@ def tidy_array(node: ArrayType) -> ArrayType:
     return node
 
 
+_DECIMAL_TEXT: Final = StringType(format="decimal")
+
+
 def union_of(members: Iterable[Type], *, one_of: bool = False, discriminator: str | None = None) -> Type:
     """The union, without members that accept nothing; text beside choices is an open enum."""
     kept = tuple(member for member in members if type(member) is not NeverType)
@@ -71,6 +74,8 @@ def union_of(members: Iterable[Type], *, one_of: bool = False, discriminator: st
         and kept[1] == StringType()
     ):
         return replace(kept[0], open=True)
+    if len(kept) == 2 and not one_of and type(kept[0]) is NumberType and kept[1] == _DECIMAL_TEXT and kept[0] == _bare(kept[0]):
+        return replace(kept[0], decimal=True)
     return UnionType(members=kept, one_of=one_of, discriminator=discriminator)
 
 
@@ -112,6 +117,10 @@ class Intersection:
             return self._meet_reference(other, one)
         if isinstance(one, Opaque) or isinstance(other, Opaque):
             return None
+        if isinstance(one, NumberType) and one.decimal:
+            return self._step(_without_text(one), other)
+        if isinstance(other, NumberType) and other.decimal:
+            return self._step(one, _without_text(other))
         if isinstance(one, EnumType) and one.open:
             return self._step(_closed(one), other)
         if isinstance(other, EnumType) and other.open:
@@ -221,6 +230,12 @@ def _described_as(node: Type, other: Type) -> Type:
 def _bare(node: Type) -> Type:
     """The node without its texts."""
     return replace(node, **{name: getattr(_PLAIN, name) for name in DESCRIBING})
+
+
+def _without_text(node: Any) -> Type:
+    """A number that decimal text may stand for, as the union that it is."""
+    bare: Any = _bare(node)
+    return described_by(UnionType(members=(replace(bare, decimal=False), _DECIMAL_TEXT)), node)
 
 
 def _closed(node: EnumType) -> UnionType:

@@ -153,6 +153,12 @@ def _write_plain(name: str) -> Callable[[Any], Schema]:
     return write
 
 
+def _write_number(node: NumberType) -> Schema:
+    if not node.decimal:
+        return _described(node, {"type": "number"}, _narrowed(node))
+    return _described(node, {"anyOf": [{"type": "number", **_narrowed(node)}, {"type": "string", "format": "decimal"}]})
+
+
 def _limits(node: Type) -> Schema:
     """The keywords of the constraint table that are set."""
     found: Schema = {}
@@ -243,7 +249,7 @@ _WRITERS: Final[dict[type[Type], Callable[[Any], Schema | bool]]] = {
     NullType: _write_plain("null"),
     BooleanType: _write_plain("boolean"),
     IntegerType: _write_plain("integer"),
-    NumberType: _write_plain("number"),
+    NumberType: _write_number,
     StringType: _write_plain("string"),
     ArrayType: _write_array,
     ObjectType: _write_object,
