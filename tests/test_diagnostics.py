@@ -8,7 +8,6 @@ import pytest
 from toolbox.diagnostics import (
     ABSENT,
     INVALID,
-    MASK,
     CoercionReport,
     Diagnostic,
     DiagnosticKind,
@@ -18,7 +17,6 @@ from toolbox.diagnostics import (
     Risk,
     describe,
     json_name,
-    masked,
     path_text,
     shorten,
 )
@@ -206,20 +204,6 @@ def test_the_report() -> None:
     assert repr(report) == '<CoercionReport 3 failures, 3 changes, normalized_args={"a": 1, "key": "***"}>'
     assert repr(CoercionReport({}, 5, [], [])) == "<CoercionReport ok, 0 changes, normalized_args={}>"
     assert CoercionReport({}, 5, [], []).worst_risk is None
-
-
-@pytest.mark.parametrize(
-    ("path", "hidden"), [("$.key", True), ("$.key.a", True), ("$.key[0]", True), ("$.keys", False), ("$.a.key", False), ("$", False)]
-)
-def test_masked(path: str, hidden: bool) -> None:
-    """Values at or below a secret parameter are masked, in changes and in failures; names that only begin alike are not."""
-    diagnostic = Diagnostic(path, DiagnosticKind.COERCED, Risk.INFO, "hush", "hush", "str->int", "Send hush")
-    failure = Failure(path, FailureReason.INVALID, "an integer", "hush", "hush is none", "Send hush", diagnostic)
-    missing = Failure(path, FailureReason.MISSING, "an integer")
-    diagnostics, failures = masked([diagnostic], [failure, missing], ["key"])
-    assert ("hush" in f"{diagnostics}{failures}") != hidden
-    assert failures[0].value == (MASK if hidden else "hush")
-    assert failures[1].value is ABSENT
 
 
 def test_outcome_keeps_a_thousand_failures() -> None:

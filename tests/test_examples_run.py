@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,8 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 KEY_LINES = {
+    "from_openapi": ["- $.bookId: expected an integer", '"branch": "main"'],
+    "from_mcp": ["- $.level: expected one of", "failed: RemoteToolError"],
     "quickstart": [
         "34. a tool that does not exist",
         'info      $.passengers: coerced "2" to 2 (str->int)',
@@ -102,13 +103,9 @@ def test_every_example_is_run() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} - ELSEWHERE == set(KEY_LINES)
 
 
-def test_quickstart_is_deterministic_and_quick() -> None:
-    """The demo prints the same text each time, in less than two seconds."""
-    started = time.perf_counter()
-    first = run("quickstart")
-    took_s = time.perf_counter() - started
-    assert run("quickstart") == first
-    assert took_s < 2 or os.environ.get("COVERAGE_PROCESS_START"), f"it took {took_s:.1f} s"
+def test_quickstart_is_deterministic() -> None:
+    """The demo prints the same text each time."""
+    assert run("quickstart") == run("quickstart")
 
 
 def test_quickstart_needs_no_rich(tmp_path: Path) -> None:

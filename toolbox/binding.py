@@ -15,7 +15,7 @@ from toolbox.types import ArrayType, Document, NeverType, ObjectType, Ref, Type,
 
 __all__ = ["Binder"]
 
-_WRAPPERS: Final = frozenset({"arguments", "parameters", "input", "kwargs", "args", "properties"})
+_WRAPPERS: Final = frozenset({"arguments", "parameters", "input", "kwargs", "args", "properties", "params", "tool_input"})
 _ENVELOPE: Final = frozenset({"name", "tool", "function", "id", "type", "call_id"})
 _LAYERS: Final = 3
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import Enum, IntEnum, StrEnum
 from typing import Any, Final
 
@@ -32,6 +32,7 @@ __all__ = [
 
 MASK: Final = "***"
 TEXT_LIMIT: Final = 2_000
+LINE_LIMIT: Final = 1_000
 FAILURES_SHOWN: Final = 20
 FAILURES_KEPT: Final = 1_000
 VALUE_SHOWN: Final = 80
@@ -322,16 +323,16 @@ class Outcome:
     Attributes:
         diagnostics: the changes so far, in order.
         failures: the failures so far, at most 1,000.
-        trials: how many union members may still be tried, so that hostile nesting stays linear.
+        known: what unions have made of containers in this call, so that trying alternatives within alternatives stays linear.
     """
 
-    __slots__ = ("diagnostics", "failures", "residual", "trials")
+    __slots__ = ("diagnostics", "failures", "known", "residual")
 
-    def __init__(self, trials: int = 20_000) -> None:
+    def __init__(self, known: dict[Any, Any] | None = None) -> None:
         self.diagnostics: list[Diagnostic] = []
         self.failures: list[Failure] = []
         self.residual: dict[str, Any] = {}
-        self.trials = trials
+        self.known = known
 
     def fail(
         self,
@@ -417,6 +418,8 @@ class CoercionReport:
         used = len(head)
         for shown, failure in enumerate(self.failures):
             line = f"- {failure}"
+            if len(line) > LINE_LIMIT:
+                line = f"{line[: LINE_LIMIT - 3]}..."
             if shown == FAILURES_SHOWN or used + len(line) + 60 > TEXT_LIMIT:
                 lines.append(f"- and {len(self.failures) - shown} more")
                 break
@@ -431,31 +434,3 @@ class CoercionReport:
 
 
 _CONVERSIONS: Final = frozenset({DiagnosticKind.COERCED, DiagnosticKind.MATCHED, DiagnosticKind.DECODED})
-
-
-def masked(diagnostics: Sequence[Diagnostic], failures: Sequence[Failure], secret: Iterable[str]) -> tuple[list[Diagnostic], list[Failure]]:
-    """Copies in which the values at or below the named top-level parameters are masked."""
-    prefixes = tuple("$" + _key_text(name) for name in secret)
-
-    def hidden(path: str) -> bool:
-        return any(path == prefix or (path.startswith(prefix) and path[len(prefix)] in ".[") for prefix in prefixes)
-
-    def masked_diagnostic(item: Diagnostic) -> Diagnostic:
-        if item.kind is DiagnosticKind.RENAMED:  # it holds names, and no value
-            return item
-        return replace(item, before=MASK, after=MASK, suggestion="")
-
-    shown_diagnostics = [masked_diagnostic(item) if hidden(item.path) else item for item in diagnostics]
-    shown_failures = [
-        replace(
-            item,
-            value=item.value if item.value is ABSENT else MASK,
-            detail="",
-            suggestion="",
-            would_be=None,
-        )
-        if hidden(item.path)
-        else item
-        for item in failures
-    ]
-    return shown_diagnostics, shown_failures

@@ -94,14 +94,17 @@ def walk(tool: Tool, payload: Any, services: Services, call: Call = PLAIN_CALL) 
     """
     # A record that would go nowhere is not made.
     recorder = _Recorder(tool, payload, services, call) if services.sinks or not is_silent() else None
-    status = CallStatus.DONE
+    has_answer = False
     try:
         report = check(tool, payload, services.known, call.found)
         if report.failures:
-            status = CallStatus.FALLBACK
+            has_answer = True
             value = finished(_refused(tool, report, services, recorder))
         else:
-            positional, keywords = ((), report.value) if tool.plain else _arguments(tool, report, services, call)
+            positional: Sequence[Any] = ()
+            keywords = report.value
+            if not tool.plain:
+                positional, keywords = _arguments(tool, report, services, call)
             if recorder is not None:
                 recorder.running(report)
             try:
@@ -117,7 +120,7 @@ def walk(tool: Tool, payload: Any, services: Services, call: Call = PLAIN_CALL) 
             recorder.close_with(error)
         raise
     if recorder is not None:
-        recorder.close(status)
+        recorder.close(CallStatus.FALLBACK if has_answer else CallStatus.DONE)
     return value, report
 
 
@@ -129,16 +132,19 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
     """
     # A record that would go nowhere is not made.
     recorder = _Recorder(tool, payload, services, call) if services.sinks or not is_silent() else None
-    status = CallStatus.DONE
+    has_answer = False
     try:
         report = check(tool, payload, services.known, call.found)
         if report.failures:
-            status = CallStatus.FALLBACK
+            has_answer = True
             value = _refused(tool, report, services, recorder)
             if is_awaitable(value):
                 value = await value
         else:
-            positional, keywords = ((), report.value) if tool.plain else _arguments(tool, report, services, call)
+            positional: Sequence[Any] = ()
+            keywords = report.value
+            if not tool.plain:
+                positional, keywords = _arguments(tool, report, services, call)
             if recorder is not None:
                 recorder.running(report)
             try:
@@ -155,7 +161,7 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
             recorder.close_with(error)
         raise
     if recorder is not None:
-        recorder.close(status)
+        recorder.close(CallStatus.FALLBACK if has_answer else CallStatus.DONE)
     return value, report
 
 

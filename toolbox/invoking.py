@@ -136,7 +136,8 @@ def invoke(tool: Tool, positional: Sequence[Any], keywords: dict[str, Any], time
     """
     if timeout_s is not None:
         return _in_thread(tool, lambda box: finished(tool.function(*positional, **keywords), box), timeout_s)
-    return finished(tool.function(*positional, **keywords))
+    value = tool.function(*positional, **keywords)
+    return value if type(value) in _NEVER_AWAITED else finished(value)
 
 
 def finished(value: Any, box: _Box | None = None) -> Any:

@@ -180,14 +180,14 @@ def chain(levels: int, end: Any) -> Any:
 
 @pytest.mark.parametrize("policy", [STRICT, LENIENT], ids=["strict", "lenient"])
 def test_recursion_in_unions_stays_linear(policy: Policy) -> None:
-    """A deep value of a recursive union is read in one pass; one that fits nowhere ends in a refusal within a bound of work."""
+    """A deep value of a recursive union is worked out once for each union at each level, whether it fits or not."""
     made, out = coerce(One | Two, chain(60, None), policy)
     assert isinstance(made, One)
-    assert out.trials > 19_000
+    assert len(out.known or {}) <= 4 * 60
     made, out = coerce(One | Two, chain(60, "x"), policy)
     assert made is INVALID
-    assert out.trials <= 0
-    assert any(failure.reason is FailureReason.LIMIT for failure in out.failures)
+    assert len(out.known or {}) <= 4 * 60
+    assert out.failures
 
 
 def test_nested_text_in_unions_stays_linear() -> None:

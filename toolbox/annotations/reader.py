@@ -466,18 +466,16 @@ def _same(left: Type, right: Type) -> bool:
 
 
 def _read_literal(values: tuple[Any, ...]) -> Type:
-    kept: list[Any] = []
-    members: list[Any] = []
+    # Keyed by type and value, because True == 1.
+    kept: dict[tuple[type, Any], Any] = {}
     for value in values:
         plain = value.value if isinstance(value, enum.Enum) else value
         if not isinstance(plain, str | int | bool | types.NoneType):
             raise Problem(f"Literal[{value!r}] cannot be said in JSON: use text, numbers, booleans or None")
-        if not any(type(plain) is type(known) and plain == known for known in kept):
-            kept.append(plain)
-            members.append(value)
-    if kept == [None]:
+        kept.setdefault((type(plain), plain), value)
+    if list(kept) == [(types.NoneType, None)]:
         return NullType()
-    return EnumType(values=tuple(kept), members=tuple(members))
+    return EnumType(values=tuple(plain for _, plain in kept), members=tuple(kept.values()))
 
 
 def _read_enum(kind: type[enum.Enum]) -> Type:

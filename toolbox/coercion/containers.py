@@ -10,14 +10,17 @@ from toolbox.coercion.builder import Builder, Coercer, check_constraints
 from toolbox.coercion.embedded import read_embedded
 from toolbox.coercion.formats import NOT_FREE_TEXT
 from toolbox.coercion.judge import BEST_EFFORT, EXACT, RISKY, STRING, WARNING
+from toolbox.coercion.numerals import read_numeral
 from toolbox.coercion.objects import shared_duplicates
-from toolbox.diagnostics import INVALID, DiagnosticKind, FailureReason, Outcome, Path, json_name, path_text
+from toolbox.coercion.scalars import NO_VALUE_WORDS
+from toolbox.diagnostics import FAILURES_KEPT, INVALID, DiagnosticKind, FailureReason, Outcome, Path, Risk, json_name, path_text
 from toolbox.errors import PayloadError
 from toolbox.types import (
     AnyType,
     ArrayType,
     BooleanType,
     EnumType,
+    IntegerType,
     NumberType,
     ObjectType,
     StringType,
@@ -36,11 +39,15 @@ def array(node: ArrayType, builder: Builder) -> Coercer:
     fixed = tuple(map(builder.build, node.prefix))
     other = _OtherReadings(node, builder)
     unique = _unique(node, builder) if node.unique_items else None
+    nested = not fixed and isinstance(builder.resolve(node.items), ArrayType)
+    expected = builder.expected(node)
 
     def coerce_items(value: Any, path: Path, out: Outcome) -> Any:
         made = []
         complete = True
         for place, item in enumerate(value):
+            if len(out.failures) >= FAILURES_KEPT:
+                return INVALID
             coerced = (fixed[place] if place < len(fixed) else items)(item, (path, place), out)
             if coerced is INVALID:
                 complete = False
@@ -48,6 +55,10 @@ def array(node: ArrayType, builder: Builder) -> Coercer:
                 made.append(coerced)
         if not complete:
             return INVALID
+        if nested and value and not any(isinstance(item, list | tuple | set | frozenset | str) for item in value):
+            # [1, 2] may be one inner array or several of one item each.
+            detail = "its items must be arrays themselves"
+            return out.fail(path, FailureReason.AMBIGUOUS, expected, value, detail, "Send an array of arrays")
         if unique is not None:
             made = unique(made, value, path, out)
             if made is INVALID:
@@ -106,6 +117,7 @@ class _OtherReadings:
         self.expected = builder.expected(node)
         self.limits = builder.policy.limits
         self.item_kinds = _kinds(node.prefix[0] if len(node.prefix) == 1 else node.items, builder)
+        self.whole = isinstance(builder.resolve(node.items), IntegerType)
         self.wraps = len(node.prefix) <= 1
         self.construct = node.construct.__name__ if isinstance(node.construct, type) else "list"
 
@@ -117,7 +129,7 @@ class _OtherReadings:
             return out.fail(path, FailureReason.WRONG_TYPE, self.expected, value, detail, "Send an array")
         return self.wrapped(value, path, out)
 
-    def wrapped(self, value: Any, path: Path, out: Outcome) -> Any:
+    def wrapped(self, value: Any, path: Path, out: Outcome, risk: Risk = WARNING) -> Any:
         before = len(out.failures)
         item = self.item(value, path, out)
         if item is INVALID or len(out.failures) > before or (self.holds is not None and not self.holds([item], value, path, out)):
@@ -129,7 +141,7 @@ class _OtherReadings:
             value,
             [item],
             BEST_EFFORT,
-            WARNING,
+            risk,
             conversion=f"{_name(value)}->{self.construct}",
             suggestion="Send an array",
         )
@@ -149,7 +161,19 @@ class _OtherReadings:
             return out.fail(path, FailureReason.INVALID, self.expected, value, detail, "Send an array")
         if "," in text or ";" in text or "\n" in text:
             return self.from_listed(value, path, out)
-        return self.wrapped(value, path, out)
+        if text.lower() in NO_VALUE_WORDS and not self.item_kinds & {"choice"}:
+            detail = "it says that there is no value"
+            return out.fail(path, FailureReason.INVALID, self.expected, value, detail, "Send an array, or leave it out")
+        # Text for any value may be JSON of another type that was put in quotes.
+        plainly = not self.item_kinds & {"any"} or (found is None and read_numeral(text).value is None)
+        return self.wrapped(value, path, out, WARNING if plainly else RISKY)
+
+    def may_be_one_number(self, value: str) -> bool:
+        """Whether commas may group the digits of one number, or stand for its decimal point."""
+        numeral = read_numeral(value.strip())
+        if numeral.value is not None and (not self.whole or numeral.value == numeral.value.to_integral_value()):
+            return True
+        return any(len(part) == 3 and part.isdigit() for part in value.split(",")[1:])  # as in 10,000,20,000
 
     def from_embedded(self, found: Any, value: str, path: Path, out: Outcome) -> Any:
         made = self.coerce_items(found.value, path, out)
@@ -178,7 +202,7 @@ class _OtherReadings:
             return out.fail(path, FailureReason.INVALID, self.expected, value, detail, "Send an array")
         # The places of the items are not places in the text, so only what was done to the whole is put on record, with the worst risk.
         out.diagnostics.extend(found for found in trial.diagnostics if found.path == path_text(path))
-        surely = not self.item_kinds & {"text", "any", "other"}
+        surely = not self.item_kinds & {"text", "any", "other"} and not (self.item_kinds & {"number"} and self.may_be_one_number(value))
         worst = max((found.risk for found in trial.diagnostics), default=WARNING)
         return self.judge.change(
             out,

@@ -180,6 +180,12 @@ _LAST_SECONDS: Final = 100_000_000_000
 _LAST_MILLISECONDS: Final = 100_000_000_000_000
 
 
+# 20260702101500 is a date and a time of day written together, more likely than a moment in the year 2612.
+_COMPACT: Final = re.compile(
+    r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:(?:[01]\d|2[0-3])(?:[0-5]\d){0,2})?(?:\.0)?\Z", re.ASCII
+)
+
+
 def read_epoch(number: float) -> tuple[datetime.datetime, bool]:
     """The UTC moment of an epoch in seconds or milliseconds, and whether it is far enough from zero to be surely one.
 
@@ -194,4 +200,4 @@ def read_epoch(number: float) -> tuple[datetime.datetime, bool]:
         moment = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(seconds=seconds)
     except OverflowError:
         raise ValueError("it is out of range for an epoch in seconds or milliseconds") from None
-    return moment, size >= _FIRST_EPOCH
+    return moment, size >= _FIRST_EPOCH and not _COMPACT.match(str(number))

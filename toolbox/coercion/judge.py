@@ -35,6 +35,10 @@ class Judge:
         self.level = policy.coercion
         self.max_risk = policy.max_risk
 
+    def allows(self, level: CoercionLevel, risk: Risk) -> bool:
+        """Whether a change of this level and risk goes through."""
+        return level <= self.level and risk <= self.max_risk
+
     def change(
         self,
         out: Outcome,

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from toolbox.diagnostics import Risk, shorten
 from toolbox.policy import CoercionLevel
 
-__all__ = ["LONGEST", "Numeral", "read_numeral", "unquoted"]
+__all__ = ["LONGEST", "Numeral", "may_be_thousands", "read_numeral", "unquoted"]
 
 LONGEST: Final = 4_400
 """Characters of the longest text that is read as a number."""
@@ -36,6 +36,8 @@ class Numeral(NamedTuple):
 
 
 _PLAIN: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\Z")
+_PADDED: Final = re.compile(r"[+-]?0[0-9]")
+_THOUSANDS: Final = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}\Z")
 _EXPONENT: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]{1,6}\Z")
 _BASED: Final = re.compile(r"[+-]?0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)\Z")
 _UNDERSCORED: Final = re.compile(r"[+-]?[0-9]+(?:_[0-9]+)+(?:\.[0-9]+)?\Z")
@@ -57,7 +59,8 @@ def read_numeral(text: str) -> Numeral:
     if len(text) > LONGEST:
         return Numeral(None, detail=f"a number of more than {LONGEST:,} characters")
     if _PLAIN.match(text):
-        return Numeral(Decimal(text))
+        # `0777` may be octal, a code, a number with padding.
+        return Numeral(Decimal(text), risk=Risk.WARNING if _PADDED.match(text) else Risk.INFO)
     inner = unquoted(text)
     if inner is not None:
         numeral = read_numeral(inner)
@@ -71,6 +74,15 @@ def read_numeral(text: str) -> Numeral:
     if _UNDERSCORED.match(text):
         return Numeral(Decimal(text.replace("_", "")), risk=Risk.WARNING)
     return _grouped(text) or _in_other_digits(text) or _with_unit(text)
+
+
+def may_be_thousands(text: str) -> bool:
+    """Whether the point in a number may be a separator of thousands, as where a whole number is asked for.
+
+    >>> may_be_thousands("1.000"), may_be_thousands("5.0")
+    (True, False)
+    """
+    return _THOUSANDS.match(text) is not None
 
 
 def unquoted(text: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -375,7 +376,9 @@ class _Fields:
     ) -> bool:
         """The undeclared properties; those in `named` are on record already, beside the missing field that they look like."""
         complete = True
-        for key in unknown:
+        # A payload of which nothing can be used asks for another call than the one that defaults alone would make.
+        lost = bool(unknown) and not given and bool(self.plans)
+        for place, key in enumerate(unknown):
             item = value[key]
             if not isinstance(key, str):
                 complete = False
@@ -387,18 +390,40 @@ class _Fields:
                 else:
                     made[key] = coerced
             else:
-                complete = self.undeclared(key, item, given, key in named, path, out) and complete
+                near = self.likely(key, item, given) if place < NEAR_LOOKED_AT else []
+                complete = self.undeclared(key, item, given, near, path, out, named=key in named, lost=lost) and complete
         return complete
 
-    def undeclared(self, key: str, item: Any, given: Mapping[str, Any], named: bool, path: Path, out: Outcome) -> bool:
+    def likely(self, key: str, item: Any, given: Mapping[str, Any]) -> list[str]:
+        """The fields that were not given and that an unknown key seems to be meant for, or that stand inside its value."""
+        free = [name for name in self.by_name if name not in given]
+        if not free or self.names.resolve(key) in given:
+            return []
+        near = self.names.near(key, free)
+        if not near and isinstance(item, Mapping):
+            inner = (self.names.resolve(name) for name in itertools.islice(item, NEAR_LOOKED_AT) if isinstance(name, str))
+            near = [name for name in inner if name is not None and name not in given]
+        return near
+
+    def undeclared(
+        self,
+        key: str,
+        item: Any,
+        given: Mapping[str, Any],
+        near: list[str],
+        path: Path,
+        out: Outcome,
+        *,
+        named: bool,
+        lost: bool,
+    ) -> bool:
         """An argument that is not declared: refused, kept aside, or left out."""
         place = (path, key)
         known = self.names.resolve(key)
-        free = [name for name in self.by_name if name not in given]
-        near = self.names.near(key, free) if free else []
         forbidden = self.policy.unknown is Unknown.FORBID
         # Going on without what was plainly meant for a parameter would run another call than the one that was meant.
-        if forbidden or (near and self.judge.max_risk < RISKY):
+        doubtful = bool(near) or lost
+        if forbidden or (doubtful and self.judge.max_risk < RISKY):
             if named:
                 return False
             if near:
@@ -410,10 +435,10 @@ class _Fields:
             out.fail(place, FailureReason.UNKNOWN, "no such parameter", item, "", suggestion)
             return False
         hint = f"It may be meant for {near[0]}" if near else f"{known} was given too" if known in given else ""
-        risk = RISKY if near else WARNING
+        risk = RISKY if doubtful else WARNING
         if self.policy.unknown is Unknown.PRESERVE:
             out.residual[path_text(place)[2:] if path is not None else key] = item
-            diagnostic = Diagnostic(path_text(place), DiagnosticKind.PRESERVED, RISKY if near else INFO, item, item, "unknown", hint)
+            diagnostic = Diagnostic(path_text(place), DiagnosticKind.PRESERVED, RISKY if doubtful else INFO, item, item, "unknown", hint)
             out.diagnostics.append(diagnostic)
             return True
         made = self.judge.change(

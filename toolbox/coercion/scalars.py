@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from toolbox.coercion.builder import Builder, Coercer, check_constraints, is_set, single_item
 from toolbox.coercion.judge import BEST_EFFORT, EXACT, INFO, RISKY, STRING, WARNING
-from toolbox.coercion.numerals import read_numeral, unquoted
+from toolbox.coercion.numerals import may_be_thousands, read_numeral, unquoted
 from toolbox.diagnostics import INVALID, FailureReason, Outcome, Path, json_name
 from toolbox.types import (
     CONSTRAINTS,
@@ -25,9 +25,24 @@ from toolbox.types import (
     UnionType,
 )
 
-__all__ = ["NULL_WORDS", "any_value", "boolean", "integer", "is_single", "never", "null", "number", "plain", "untouched"]
+__all__ = [
+    "NO_VALUE_WORDS",
+    "NULL_WORDS",
+    "UNKNOWN_WORDS",
+    "any_value",
+    "boolean",
+    "integer",
+    "is_single",
+    "never",
+    "null",
+    "number",
+    "plain",
+    "untouched",
+]
 
 NULL_WORDS: Final = frozenset({"null", "none", "nil", "undefined"})
+UNKNOWN_WORDS: Final = frozenset({"n/a", "na", "unknown", "-"})
+NO_VALUE_WORDS: Final = NULL_WORDS | UNKNOWN_WORDS
 _BOOLEAN_WORDS: Final = {"true": True, "false": False}
 _LOOSE_BOOLEANS: Final = {
     "yes": True,
@@ -99,7 +114,7 @@ def integer(node: IntegerType, builder: Builder) -> Coercer:
             return from_float(value, path, out)
         if isinstance(value, str):
             return from_text(value, path, out)
-        if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value() and value.adjusted() <= digits:
+        if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value() and value.adjusted() < digits:
             return int(value)
         if is_single(value):
             return single_item(coerce_integer, value, expected, path, out, judge)
@@ -108,7 +123,7 @@ def integer(node: IntegerType, builder: Builder) -> Coercer:
 
     def from_float(value: float, path: Path, out: Outcome) -> Any:
         exact = _exact(value)
-        if exact is None or exact.adjusted() > digits:
+        if exact is None or exact.adjusted() >= digits:
             return out.fail(path, FailureReason.INVALID, expected, value, "it is not a finite number")
         if exact != exact.to_integral_value():
             return out.fail(path, FailureReason.INVALID, expected, value, "it has a fraction", "Send a whole number")
@@ -123,12 +138,14 @@ def integer(node: IntegerType, builder: Builder) -> Coercer:
             detail = numeral.detail or ("it is empty" if not value.strip() else "it is not a number")
             return out.fail(path, FailureReason.INVALID, expected, value, detail, numeral.suggestion)
         exact = numeral.value
-        if exact.adjusted() > digits:
+        if exact.adjusted() >= digits:
             return out.fail(path, FailureReason.LIMIT, expected, value, f"it has more than {digits:,} digits")
         if exact != exact.to_integral_value():
             return out.fail(path, FailureReason.INVALID, expected, value, "it has a fraction", "Send a whole number")
         risk = WARNING if numeral.detail == "exponent" else numeral.risk
         detail = "" if numeral.detail == "exponent" else numeral.detail
+        if may_be_thousands(value.strip()):
+            risk, detail = RISKY, "the point may separate thousands"
         return judge.change(out, path, expected, value, int(exact), numeral.level, risk, detail=detail, suggestion=numeral.suggestion)
 
     return coerce_integer
@@ -241,7 +258,7 @@ def _decimal(node: NumberType, builder: Builder) -> Coercer:
         if not exact.is_finite():
             if not node.allow_non_finite:
                 return out.fail(path, FailureReason.INVALID, expected, value, "it is not finite", "Send a finite number")
-        elif abs(exact.adjusted()) > digits:
+        elif abs(exact.adjusted()) >= digits:
             return out.fail(path, FailureReason.LIMIT, expected, value, f"it has more than {digits:,} digits")
         elif holds is not None and not holds(exact, value, path, out):
             return INVALID

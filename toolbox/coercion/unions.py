@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from toolbox.coercion.builder import Builder, Coercer, single_item
 from toolbox.coercion.formats import FORMATS
 from toolbox.coercion.judge import BEST_EFFORT, INFO, RISKY, STRING, WARNING
-from toolbox.coercion.scalars import NULL_WORDS, is_single
+from toolbox.coercion.objects import Names
+from toolbox.coercion.scalars import NO_VALUE_WORDS, NULL_WORDS, is_single
 from toolbox.diagnostics import ABSENT, INVALID, Diagnostic, DiagnosticKind, FailureReason, Outcome, Path, Risk, path_text, shorten
-from toolbox.types import AnyType, ArrayType, EnumType, IntegerType, NullType, ObjectType, Opaque, StringType, Type, UnionType
+from toolbox.types import (
+    AnyType,
+    ArrayType,
+    EnumType,
+    IntegerType,
+    NeverType,
+    NullType,
+    ObjectType,
+    Opaque,
+    StringType,
+    Type,
+    UnionType,
+    is_untyped,
+)
 
 __all__ = ["union"]
 
-_UNKNOWN_WORDS: Final = frozenset({"n/a", "na", "unknown", "-"})
 _HOLDING_ARRAYS: Final = ("array", "any")
 _WEIGHT: Final = {Risk.INFO: 1, Risk.WARNING: 100, Risk.RISKY: 10_000}
 
@@ -24,13 +38,15 @@ class _Member(NamedTuple):
     coerce: Coercer
     kind: str
     tag: frozenset[Any] | None
+    names: Names | None
 
 
 def union(node: UnionType, builder: Builder) -> Coercer:
     """Coercer of unions; a union with null is its other members, plus the ways to write null."""
     others = tuple(item for item in node.members if not isinstance(builder.resolve(item), NullType))
-    if len(others) == len(node.members):
-        return _Members(node, others, builder).coerce
+    # Where exactly one must accept, null is counted like the others; where no type is named, text is text whatever it says.
+    if len(others) == len(node.members) or node.one_of or is_untyped(node):
+        return _Members(node, node.members, builder).coerce
     if not others:
         return builder.build(NullType())
     inner = builder.build(others[0]) if len(others) == 1 else _Members(node, others, builder).coerce
@@ -43,7 +59,10 @@ def _optional(node: UnionType, others: Sequence[Type], inner: Coercer, builder: 
     kinds = [builder.resolve(item) for item in others]
     takes_text = any(_takes_text(item) for item in kinds)
     takes_numbers = any(type(item).__name__ in ("IntegerType", "NumberType") for item in kinds)
-    exact = {value for item in kinds if isinstance(item, EnumType) for value in item.values if isinstance(value, str)}
+    # A word that is a choice, or the name of one, in whatever case, is that choice.
+    enums = [item for item in kinds if isinstance(item, EnumType)]
+    choices = {text.casefold() for item in enums for text in (*item.values, *(item.names or ())) if isinstance(text, str)}
+    may_null_text = builder.judge.allows(BEST_EFFORT, WARNING)
 
     takes_arrays = any(_kind(item, builder) in _HOLDING_ARRAYS for item in kinds)
 
@@ -54,13 +73,13 @@ def _optional(node: UnionType, others: Sequence[Type], inner: Coercer, builder: 
             return single_item(coerce_optional, value, expected, path, out, judge)
         if type(value) is str and len(value) <= 16:
             word = value.strip().lower()
-            if word in _LOOKED_AT and value not in exact:
+            if word in _LOOKED_AT and word not in choices:
                 return from_word(value, word, path, out)
         return inner(value, path, out)
 
     def from_word(value: str, word: str, path: Path, out: Outcome) -> Any:
         if takes_text:
-            if value in ("null", "None"):
+            if value in ("null", "None") and may_null_text:
                 return judge.change(
                     out, path, expected, value, None, BEST_EFFORT, WARNING, conversion="str->None", suggestion="Send null, without quotes"
                 )
@@ -72,7 +91,7 @@ def _optional(node: UnionType, others: Sequence[Type], inner: Coercer, builder: 
             )
         if not takes_numbers:
             return inner(value, path, out)
-        trial = Outcome(out.trials)
+        trial = Outcome(out.known)
         made = inner(value, path, trial)
         if made is not INVALID:
             out.diagnostics.extend(trial.diagnostics)
@@ -93,7 +112,8 @@ def _optional(node: UnionType, others: Sequence[Type], inner: Coercer, builder: 
     return coerce_optional
 
 
-_LOOKED_AT: Final = NULL_WORDS | _UNKNOWN_WORDS | {""}
+KEYS_LOOKED_AT: Final = 50
+_LOOKED_AT: Final = NO_VALUE_WORDS | {""}
 
 
 def _takes_text(node: Type) -> bool:
@@ -112,7 +132,13 @@ class _Members:
         self.one_of = node.one_of
         self.discriminator = node.discriminator or _inferred_tag(members, builder)
         self.members = tuple(
-            _Member(item, builder.build(item), _kind(builder.resolve(item), builder), _tags(item, self.discriminator, builder))
+            _Member(
+                item,
+                builder.build(item),
+                _kind(builder.resolve(item), builder),
+                _tags(item, self.discriminator, builder),
+                _names(builder.resolve(item)),
+            )
             for item in members
         )
         self.takes_arrays = any(member.kind in _HOLDING_ARRAYS for member in self.members)
@@ -124,17 +150,30 @@ class _Members:
         members = self.candidates(value)
         if len(members) == 1:
             return members[0].coerce(value, path, out)
+        if not isinstance(value, list | Mapping):
+            return self.choose(members, value, path, out)
+        # An alternative inside an alternative is met once for each way to reach it; it is worked out once.
+        if out.known is None:
+            out.known = {}
+        key = (id(self), id(value), path_text(path))
+        if key not in out.known:
+            trial = Outcome(out.known)
+            out.known[key] = (self.choose(members, value, path, trial), trial)
+        made, trial = out.known[key]
+        out.diagnostics.extend(trial.diagnostics)
+        out.failures.extend(trial.failures)
+        out.residual.update(trial.residual)
+        return made
+
+    def choose(self, members: Sequence[_Member], value: Any, path: Path, out: Outcome) -> Any:
+        """What the best of the members makes of a value."""
         clean: list[tuple[_Member, Any]] = []
         filled: list[tuple[int, Any, Outcome]] = []
         mended: list[tuple[int, _Member, Any, Outcome]] = []
         failed: list[Outcome] = []
         for member in members:
-            out.trials -= 1
-            if out.trials < 0:
-                return out.fail(path, FailureReason.LIMIT, self.expected, value, "it can be read in too many ways", "Send a simpler value")
-            trial = Outcome(out.trials)
+            trial = Outcome(out.known)
             made = member.coerce(value, path, trial)
-            out.trials = trial.trials
             if made is INVALID or trial.failures:
                 failed.append(trial)
             elif not trial.diagnostics:
@@ -159,7 +198,7 @@ class _Members:
             out.diagnostics.extend(trial.diagnostics)
             return made
         if mended:
-            return self.from_mended(mended, value, path, out)
+            return self.from_mended(mended, failed, value, path, out)
         return self.refuse(failed, value, path, out)
 
     def candidates(self, value: Any) -> Sequence[_Member]:
@@ -168,10 +207,25 @@ class _Members:
             tagged = self.tagged(value)
             if tagged:
                 return tagged
-            return [item for item in self.members if item.kind in ("object", "any")] or self.members
+            return self.owners(value, [item for item in self.members if item.kind in ("object", "any")]) or self.members
         if isinstance(value, list | tuple):
             return [item for item in self.members if item.kind in ("array", "any")] or self.members
         return self.members
+
+    def owners(self, value: Mapping[Any, Any], members: Sequence[_Member]) -> Sequence[_Member]:
+        """The members that know every key which any of them knows, or seems to mean: none of these keys is there to be left out."""
+        kept = list(members)
+        for key in itertools.islice(value, KEYS_LOOKED_AT):
+            if not isinstance(key, str):
+                continue
+            knowing = [item for item in members if item.names is not None and item.names.resolve(key) is not None]
+            if not knowing:
+                knowing = [item for item in members if item.names is not None and item.names.near(key, item.names.declared)]
+            if knowing:
+                known = {id(item) for item in knowing}
+                kept = [item for item in kept if item.names is None or id(item) in known]
+        # What is left out by all of them is refused by each of them, with its reason.
+        return kept or members
 
     def tagged(self, value: Mapping[str, Any]) -> Sequence[_Member]:
         if self.discriminator is None:
@@ -187,8 +241,18 @@ class _Members:
                 return made
         return clean[0][1]
 
-    def from_mended(self, mended: list[tuple[int, _Member, Any, Outcome]], value: Any, path: Path, out: Outcome) -> Any:
+    def from_mended(
+        self, mended: list[tuple[int, _Member, Any, Outcome]], failed: list[Outcome], value: Any, path: Path, out: Outcome
+    ) -> Any:
         least = min(cost for cost, *_ in mended)
+        riskier = next(
+            (item for trial in failed for item in trial.failures if item.would_be is not None and item.path == path_text(path)), None
+        )
+        if least >= _WEIGHT[Risk.WARNING] and riskier is not None and riskier.reason is FailureReason.TOO_RISKY:
+            # Another member reads it otherwise, if only at a risk: then no reading is the only sensible one.
+            return out.fail(
+                path, FailureReason.AMBIGUOUS, self.expected, value, riskier.detail or "it could be read in two ways", riskier.suggestion
+            )
         best = [(member, made, trial) for cost, member, made, trial in mended if cost == least]
         chosen = next((item for item in best if isinstance(item[0].node, IntegerType)), best[0])
         if any(not _alike(chosen[1], made) for _, made, _ in best):
@@ -233,6 +297,11 @@ def _alike(left: Any, right: Any) -> bool:
         return type(left) is type(right) and bool(left == right)
     except Exception:  # noqa: BLE001 - an author's __eq__ may do anything
         return False
+
+
+def _names(node: Type) -> Names | None:
+    """The names of a class's fields; None where any key may come."""
+    return Names(node.fields) if isinstance(node, ObjectType) and isinstance(node.additional, NeverType) else None
 
 
 def _kind(node: Type, builder: Builder) -> str:
