@@ -16,6 +16,7 @@ import re
 import uuid
 from collections.abc import Callable
 from dataclasses import field, fields, is_dataclass, make_dataclass, replace
+from decimal import Decimal
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, Optional, TypedDict, Union
 
 import annotated_types as at
@@ -79,6 +80,8 @@ SCALARS = [
     Case(bool, st.booleans()),
     Case(int, st.integers(-(2**60), 2**60)),
     Case(float, st.floats(allow_nan=False, allow_infinity=False) | st.integers(-1000, 1000)),
+    Case(Decimal, st.decimals(-1000, 1000, places=2).map(str) | st.integers(-1000, 1000) | st.floats(-10, 10)),
+    Case(Annotated[Decimal, at.Ge(0)], st.decimals(0, 1000, places=2).map(str) | st.integers(0, 1000)),
     Case(str, st.text(max_size=8)),
     Case(Any, st.none() | st.booleans() | st.text(max_size=3)),
     Case(Annotated[int, at.Ge(0), at.Lt(10)], st.integers(0, 9)),

@@ -438,8 +438,6 @@ def label(row: Row) -> str:
     return str(getattr(row.annotation, "__name__", row.annotation))[:60]
 
 
-# The schema does not say that decimal text is taken.
-DECIMALS = (Decimal, fractions.Fraction, Money, Annotated[Decimal, Param(allow_non_finite=True)])
 every_row = pytest.mark.parametrize("row", ROWS, ids=label)
 
 
@@ -450,11 +448,11 @@ def test_the_schema(row: Row) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     if row.schema is not None:
         assert schema == row.schema
-    if row.annotation not in DECIMALS:
+    if row.good != "Infinity":  # JSON has no such number
         jsonschema.Draft202012Validator(schema).validate(row.good)
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.annotation not in DECIMALS], ids=label)
+@every_row
 def test_the_schema_reads_back(row: Row) -> None:
     """Read again, the schema gives the same nodes."""
     document = read_annotation(row.annotation)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import validate_call
-from tests.benchmarks.timing import interleaved, table
 
+from tests.benchmarks.timing import interleaved, table
 from toolbox import LENIENT, MemorySink, Registry
 
 

@@ -29,7 +29,9 @@ def _core_distributions() -> list[str]:
         if name.lower() in found:
             continue
         found.add(name.lower())
-        pending.extend(item for item in importlib.metadata.requires(name) or () if "extra ==" not in item and "python_version <" not in item)
+        pending.extend(
+            item for item in importlib.metadata.requires(name) or () if "extra ==" not in item and "python_version <" not in item
+        )
     return sorted(found)
 
 

@@ -6,7 +6,6 @@ import contextlib
 import time
 
 from tests.benchmarks.timing import interleaved, table
-
 from toolbox.errors import AmbiguousMatch
 from toolbox.matching import ChoiceIndex, MatchLevel
 

@@ -23,7 +23,7 @@ from toolbox.types import NumberText
 
 POLICIES = {"strict": STRICT, "absorbing": ABSORBING, "lenient": LENIENT, "risky": replace(LENIENT, max_risk=Risk.RISKY)}
 # Containers by value, for annotations that are put together while the tests run.
-LIST: Any = list
+TUPLE: Any = tuple
 DICT: Any = dict
 every_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=list(POLICIES))
 WRONG_TYPE, NOT_A_CHOICE, CONSTRAINT, LIMIT = (
@@ -202,8 +202,8 @@ def test_refused_at_every_level(annotation: Any, value: Any, reason: FailureReas
 @pytest.mark.parametrize(("annotation", "value", "reason", "words"), REFUSED)
 def test_refused_at_depth(annotation: Any, value: Any, reason: FailureReason, words: str, policy: Policy) -> None:
     """Inside lists, objects and dataclasses the same is refused, at the full path, and what stands beside it is not."""
-    box = make_dataclass("Box", [("good", int), ("bad", LIST[annotation or type(None)])])
-    failures = refuses(DICT[str, box], {"key": {"good": 1, "bad": [value]}}, policy)
+    box = make_dataclass("Box", [("good", int), ("bad", TUPLE[annotation or type(None), int])])
+    failures = refuses(DICT[str, box], {"key": {"good": 1, "bad": [value, 1]}}, policy)
     assert all(failure.path.startswith("$.key.bad[0]") for failure in failures)
     if policy.coercion >= LENIENT.coercion:
         assert failures[0].reason is reason

@@ -10,7 +10,7 @@ from toolbox.coercion.builder import Builder, Coercer, single_item
 from toolbox.coercion.expected import CHOICES_SHOWN
 from toolbox.coercion.judge import BEST_EFFORT, EXACT, INFO, RISKY, STRING, WARNING
 from toolbox.coercion.numerals import read_numeral
-from toolbox.coercion.scalars import NULL_WORDS
+from toolbox.coercion.scalars import NULL_WORDS, choice_texts
 from toolbox.diagnostics import ABSENT, Diagnostic, DiagnosticKind, FailureReason, Outcome, Path, Risk, path_text, shorten
 from toolbox.errors import AmbiguousMatch
 from toolbox.matching import ChoiceIndex, Match, MatchLevel
@@ -26,8 +26,7 @@ LONGEST_TYPED: Final = 64
 def choice(node: EnumType, builder: Builder) -> Coercer:
     """Coercer of an enum."""
     members = node.values if node.members is None else node.members
-    # Keyed by type and value, because True == 1.
-    texts = {value: members[place] for place, value in enumerate(node.values) if isinstance(value, str)}
+    texts = choice_texts(node)
     slow = _Matcher(node, builder, members).coerce
     instance = node.instance
 

@@ -55,7 +55,7 @@ def array(node: ArrayType, builder: Builder) -> Coercer:
                 made.append(coerced)
         if not complete:
             return INVALID
-        if nested and value and not any(isinstance(item, list | tuple | set | frozenset | str) for item in value):
+        if nested and value and not any(isinstance(item, list | tuple | set | frozenset | deque | str) for item in value):
             # [1, 2] may be one inner array or several of one item each.
             detail = "its items must be arrays themselves"
             return out.fail(path, FailureReason.AMBIGUOUS, expected, value, detail, "Send an array of arrays")

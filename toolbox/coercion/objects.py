@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from toolbox.coercion.builder import Builder, Coercer, check_constraints
 from toolbox.coercion.embedded import read_embedded, rebased
 from toolbox.coercion.judge import BEST_EFFORT, INFO, RISKY, STRING, WARNING, Judge
-from toolbox.coercion.scalars import untouched
+from toolbox.coercion.scalars import plain_choices, untouched
 from toolbox.diagnostics import (
     ABSENT,
     INVALID,
@@ -187,7 +187,9 @@ class _Fields:
         self.plans = tuple(self._plan(field, builder) for field in node.fields)
         self.by_name = {plan.name: plan for plan in self.plans}
         # What the loop for a clean call needs, and nothing else.
-        self.quick = tuple((plan.name, plan.target, untouched(plan.field.type), plan.coerce) for plan in self.plans)
+        self.quick = tuple(
+            (plan.name, plan.target, untouched(plan.field.type), plain_choices(plan.field.type), plan.coerce) for plan in self.plans
+        )
         self.drops = any(plan.target == "" for plan in self.plans)
         # What a tool was given beside its failures is kept for the report; of an object that is to become an instance there is no part.
         self.parts = node.construct is None
@@ -222,10 +224,15 @@ class _Fields:
         if len(value) == len(self.quick) and self.holds is None:
             made: dict[str, Any] = {}
             complete = True
-            for name, target, kinds, coerce in self.quick:
+            for name, target, kinds, choices, coerce in self.quick:
                 item = value.get(name, ABSENT)
-                if type(item) in kinds:
+                kind = type(item)
+                # A float less itself is 0 unless it is no finite number.
+                if kind in kinds and (kind is not float or item - item == 0):
                     made[target] = item
+                    continue
+                if choices is not None and kind is str and item in choices:
+                    made[target] = choices[item]
                     continue
                 if item is ABSENT:
                     break

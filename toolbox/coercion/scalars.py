@@ -15,6 +15,7 @@ from toolbox.types import (
     CONSTRAINTS,
     AnyType,
     BooleanType,
+    EnumType,
     IntegerType,
     NeverType,
     NullType,
@@ -31,12 +32,14 @@ __all__ = [
     "UNKNOWN_WORDS",
     "any_value",
     "boolean",
+    "choice_texts",
     "integer",
     "is_single",
     "never",
     "null",
     "number",
     "plain",
+    "plain_choices",
     "untouched",
 ]
 
@@ -373,7 +376,26 @@ def untouched(node: Type) -> frozenset[type]:
         return frozenset({str, int, bool, type(None)})
     if isinstance(node, StringType):
         return _NOTHING if node.format or node.encoding else frozenset({str})
+    if type(node) is NumberType:
+        # Of the floats, those that are finite.
+        return _NOTHING if node.decimal or node.allow_non_finite else frozenset({float})
     return _UNTOUCHED.get(type(node), _NOTHING)
+
+
+def plain_choices(node: Type) -> dict[str, Any] | None:
+    """The texts that an enum, or an enum beside null, takes just as they are, each with what it stands for; None for any other node."""
+    if isinstance(node, UnionType) and not node.one_of:
+        others = [item for item in node.members if not isinstance(item, NullType)]
+        return plain_choices(others[0]) if len(others) == 1 and node.construct is None else None
+    if not isinstance(node, EnumType) or node.construct is not None:
+        return None
+    return choice_texts(node)
+
+
+def choice_texts(node: EnumType) -> dict[str, Any]:
+    """The choices that are text, each with what it stands for."""
+    members = node.values if node.members is None else node.members
+    return {value: members[place] for place, value in enumerate(node.values) if isinstance(value, str)}
 
 
 _UNTOUCHED: Final[dict[type[Type], frozenset[type]]] = {

@@ -92,6 +92,7 @@ _SUBSCRIPT: Final = re.compile(
 _SUBSCRIPTED: Final = re.compile(r"(?:\[(?:-?\d{1,9}|'[^'\n\]]{0,80}'|\"[^\"\n\]]{0,80}\")\])+")
 _BRACKET: Final = re.compile(r"[\"'`]?\]?[ \t]?\(")
 _OPERATOR: Final = re.compile(r"(?:(?:\*\*|//|==|[-+*/%]|\bor\b|\band\b)\s*+(?:\d[\d.]*+)?\s*+)++")
+_OCTAL: Final = re.compile(r"[0-3][0-7]{2}", re.ASCII)
 _HEX: Final = {"u": 4, "U": 8, "x": 2}
 _ENDS: Final = frozenset(" \t\r\n,:;]})/#*<`\"'")
 
@@ -132,6 +133,7 @@ REPAIRS: Final[dict[str, tuple[Risk, str]]] = {
     "odd white space": (Risk.INFO, "leave out byte order marks and control characters"),
     "invalid escape": (Risk.WARNING, "write a backslash as \\\\"),
     "backslashes of two kinds": (Risk.RISKY, "write a backslash as \\\\"),
+    "octal escape": (Risk.RISKY, "write a backslash as \\\\, and characters as themselves"),
     "typographic quotes": (Risk.WARNING, "write texts in plain double quotes"),
     "apostrophe": (Risk.WARNING, "write texts in double quotes"),
     "quote without its partner": (Risk.WARNING, "write texts in double quotes"),
@@ -171,6 +173,7 @@ class Reader:
         "_nodes",
         "_odd_escapes",
         "_quote",
+        "_single",
         "_trail",
         "cut",
         "duplicates",
@@ -202,7 +205,7 @@ class Reader:
         self._calls = False
         self._bare = ""
         self._quote = ""
-        self._odd_escapes = self._control_escapes = False
+        self._odd_escapes = self._control_escapes = self._single = False
 
     # -- entry points ---------------------------------------------------------------------------------------------------------------
 
@@ -540,6 +543,7 @@ class Reader:
         closer = _QUOTES[mark]
         if mark in "\"'" and text.startswith(mark * 3, position):
             self.repairs["triple quotes"] = None
+            self._single = mark == "'"
             closer = mark * 3
             return self._triple(closer)
         if mark == "'":
@@ -551,6 +555,7 @@ class Reader:
         position += 1
         start = position
         self._odd_escapes = self._control_escapes = False
+        self._single = mark == "'"
         while True:
             found = chunk.match(text, position)
             if found is not None:
@@ -622,7 +627,7 @@ class Reader:
             if code in "bfnrt":
                 self._control_escapes = True
             return position + 2
-        if code == "u" or (code in "xU" and self._code):
+        if code == "u" or (code in "xU" and (self._code or self._single)):
             digits = text[position + 2 : position + 2 + _HEX[code]]
             if len(digits) == _HEX[code] and _is_hex(digits) and int(digits, 16) <= 0x10FFFF:
                 return self._unicode(position, int(digits, 16), _HEX[code], parts)
@@ -633,6 +638,8 @@ class Reader:
             return position + 2
         elif code == "\n" and self._code:  # a line that goes on
             return position + 2
+        if (self._code or self._single) and _OCTAL.match(text, position + 1) is not None:
+            self.repairs["octal escape"] = None
         self.repairs["invalid escape"] = None
         if code.isalnum():
             self._odd_escapes = True
@@ -690,7 +697,7 @@ class Reader:
         sign = "-" if plain.startswith("-") else ""
         whole, dot, rest = plain.lstrip("+-").partition(".")
         fraction = re.match(r"\d*", rest)
-        if not (whole or (fraction and fraction.group())) or re.match(r"0\d", whole):
+        if not (whole[:1].isdigit() or (not whole and fraction and fraction.group())) or re.match(r"0\d", whole):
             raise Broken(position, "a number is written in a notation that JSON does not have")
         self.repairs["number notation"] = None
         if dot and not (fraction and fraction.group()):

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
-from toolbox.payload.conventions.convention import Convention, past_space, value_from
-from toolbox.payload.finder import Finder, truncated
+from toolbox.payload.conventions.convention import Convention, call_of, past_space, value_from
+from toolbox.payload.conventions.tag_parameters import NAME, PARAMETER_TAGS, call_in_tags
+from toolbox.payload.finder import Finder
 from toolbox.payload.found import FoundCall
-from toolbox.payload.tag_values import value_of_tag
 
 __all__ = ["INVOKE_TAGS"]
 
-_MARK: Final = r"(?:\uff5cDSML\uff5c)?\s*+"
-_INVOKE: Final = re.compile(rf"<{_MARK}invoke\s+name=\"([^\"]++)\"\s*+(/?)>")
-_PARAMETER: Final = re.compile(rf"\s*+<{_MARK}parameter\s+name=\"([^\"]++)\"(?:\s+string=\"(true|false)\")?[^>]*+>")
-_CLOSING: Final = re.compile(rf"</{_MARK}parameter>")
+_INVOKE: Final = re.compile(rf"<(?:\uff5cDSML\uff5c)?\s*+invoke\s+name\s*+=\s*+{NAME}\s*+(/?)>")
 
 
 def _read(finder: Finder) -> list[FoundCall]:
@@ -24,25 +21,16 @@ def _read(finder: Finder) -> list[FoundCall]:
     invoke = _INVOKE.search(text)
     while invoke is not None:
         finder.end = invoke.end()
-        name = invoke.group(1)
+        name = invoke.group(1) or invoke.group(2) or invoke.group(3)
         body = past_space(text, invoke.end())
-        arguments: Any = {}
-        if not invoke.group(2) and text.startswith("{", body):
-            arguments = value_from(finder, body)
-        elif not invoke.group(2):
-            parameter = _PARAMETER.match(text, invoke.end())
-            while parameter is not None:
-                closing = _CLOSING.search(text, parameter.end())
-                if closing is None:
-                    raise truncated(len(text))
-                arguments[parameter.group(1)] = value_of_tag(
-                    text[parameter.end() : closing.start()], finder.policy, typed=parameter.group(2) == "false"
-                )
-                finder.end = closing.end()
-                parameter = _PARAMETER.match(text, finder.end)
-        calls.append(FoundCall(finder.resolve(name) or name, arguments, None, ()))
+        if invoke.group(4):
+            calls.append(FoundCall(finder.resolve(name) or name, {}, None, ()))
+        elif text.startswith("{", body):
+            calls.append(call_of(finder, name, value_from(finder, body)))
+        else:
+            calls.append(call_in_tags(finder, name, invoke.end(), PARAMETER_TAGS))
         invoke = _INVOKE.search(text, finder.end)
     return calls
 
 
-INVOKE_TAGS: Final = Convention("invoke tags", ("<invoke name=", "invoke name="), _read)
+INVOKE_TAGS: Final = Convention("invoke tags", ("<invoke name", "invoke name"), _read)

@@ -9,10 +9,10 @@ import re
 from typing import Final
 
 from toolbox.payload.conventions.convention import Convention, call_of, calls_from, past_space
+from toolbox.payload.conventions.tag_parameters import ARGUMENT_PAIRS, call_in_tags
 from toolbox.payload.finder import Finder, truncated
 from toolbox.payload.found import FoundCall
 from toolbox.payload.reader import Broken
-from toolbox.payload.tag_values import value_of_tag
 
 __all__ = ["TAGGED_JSON"]
 
@@ -21,7 +21,6 @@ _OPENING: Final = re.compile(
     r"<(?:tool_calls?|function_calls?|functioncall|tool_use|tools|function)>|<\|tool_calls?\|>|<\|im_start\|>(?:assistant\b)?"
 )
 _NAME: Final = re.compile(r"[\w.-]+")
-_PAIR: Final = re.compile(r"\s*+<arg_key>([^<]*+)</arg_key>\s*+<arg_value>")
 
 
 def _read(finder: Finder) -> list[FoundCall]:
@@ -52,21 +51,14 @@ def _pairs(finder: Finder, position: int) -> list[FoundCall]:
     finder.end = name.end()
     if text.startswith("(", name.end()):
         return calls_from(finder, position)
-    pair = _PAIR.match(text, name.end())
-    if pair is None:
-        body = past_space(text, name.end())
+    body = past_space(text, name.end())
+    if not text.startswith("<arg_", body):
         if text.startswith("{", body) and finder.resolve(name.group()):
             return [call_of(finder, name.group(), finder.value(body))]
-        return [FoundCall(finder.resolve(name.group()) or name.group(), {}, None, ())] if text.startswith("</tool_call>", body) else []
-    arguments = {}
-    while pair is not None:
-        end = text.find("</arg_value>", pair.end())
-        if end < 0:
+        if text.startswith("<", body) and "<arg_key>".startswith(text[body:]):
             raise truncated(len(text))
-        arguments[pair.group(1).strip()] = value_of_tag(text[pair.end() : end], finder.policy)
-        finder.end = end + len("</arg_value>")
-        pair = _PAIR.match(text, finder.end)
-    return [FoundCall(finder.resolve(name.group()) or name.group(), arguments, None, ())]
+        return [FoundCall(finder.resolve(name.group()) or name.group(), {}, None, ())] if text.startswith("</tool_call>", body) else []
+    return [call_in_tags(finder, name.group(), name.end(), ARGUMENT_PAIRS)]
 
 
 TAGGED_JSON: Final = Convention("tool-call tags", _TAGS, _read)
