@@ -32,31 +32,110 @@ TYPO_EDITS: Final = 2
 SHORT: Final = 5
 DEEPEST: Final = 32
 
-# Words that turn round what stands beside them. A leftover one blocks every level above SEPARATOR.
+
+def _forms(verbs: str) -> frozenset[str]:
+    """Regular verbs with their endings; a form too many does no harm."""
+    found: set[str] = set()
+    for verb in verbs.split():
+        stem = verb[:-1] if verb[-1] == "e" else verb
+        found |= {verb, verb + "s", verb + "es", stem + "ed", stem + "ing", verb + verb[-1] + "ed", verb + verb[-1] + "ing"}
+        if verb[-1] == "y":
+            found |= {verb[:-1] + "ies", verb[:-1] + "ied"}
+    return frozenset(found)
+
+
 # fmt: off
+# Words that turn round, or set aside, what stands beside them: a leftover one blocks every level above SEPARATOR. They are also what a
+# word may begin with without being its short form ("but" is no "button", "after" no "afternoon").
 _NEGATIONS: Final = frozenset({
-    "not", "no", "non", "none", "never", "neither", "nor", "nothing", "without", "except", "excepting", "excluding", "excludes",
-    "excluded", "exclude", "but", "than", "instead", "opposite", "reverse", "reversed", "inverse", "inverted", "unlike", "minus",
-    "less", "lacking", "false", "off", "out", "cannot", "cant", "dont", "doesnt", "didnt", "isnt", "arent", "wasnt", "werent", "wont",
-    "wouldnt", "shouldnt", "couldnt", "hasnt", "havent", "hadnt", "aint",
+    # plain negation
+    "not", "no", "non", "none", "never", "neither", "nor", "nothing", "without", "nobody", "nowhere", "cannot", "cant", "dont", "doesnt",
+    "didnt", "isnt", "arent", "wasnt", "werent", "wont", "wouldnt", "shouldnt", "couldnt", "hasnt", "havent", "hadnt", "aint", "false",
+    # all but this one
+    "except", "excepting", "excluding", "excludes", "excluded", "exclude", "but", "than", "instead", "aside", "apart", "barring",
+    "besides", "beyond", "against", "different", "unlike", "opposite", "reverse", "reversed", "inverse", "inverted",
+    # less of it, or none
+    "minus", "less", "lacking", "lacks", "missing", "zero", "hardly", "barely", "scarcely", "rarely", "seldom", "almost", "nearly",
+    # beside it in order, place or time, not at it
+    "below", "above", "under", "over", "before", "after", "until", "till", "unless", "off", "out", "former", "formerly",
 })
+# Verbs that end, keep away or take back what stands beside them.
+_ENDINGS: Final = _forms(
+    "avoid skip stop cancel undo abort prevent refuse fail deny ban block ignore omit drop disable expire discontinue reject remove delete "
+    "revoke forbid prohibit suspend terminate deprecate disallow decline cease quit"
+) | {"forbidden", "withdrawn", "undone", "undoing", "undid", "disabling"}
+# The plain negations of other languages that are written with spaces; a word of two languages blocks in both.
+_FOREIGN: Final = frozenset({
+    "nicht", "kein", "keine", "keinen", "keiner", "keinem", "keines", "ohne", "nie", "niemals", "weder", "nichts", "ausser",  # German
+    "niet", "geen", "zonder", "nooit", "behalve",  # Dutch
+    "ikke", "uten", "uden", "aldri", "aldrig", "inte", "utan", "ej", "ingen", "inget", "inga", "utom",  # Scandinavian
+    "pas", "sans", "ne", "jamais", "sauf", "aucun", "aucune", "rien", "hors",  # French
+    "sin", "nunca", "excepto", "salvo", "menos", "ninguno", "ninguna", "ningún", "tampoco",  # Spanish
+    "senza", "mai", "nessuno", "nessuna", "eccetto", "tranne",  # Italian
+    "sem", "não", "nao", "nenhum", "nenhuma", "exceto",  # Portuguese
+    "nu", "fără", "fara", "nem", "nincs", "nélkül",  # Romanian, Hungarian
+    "не", "нет", "ни", "без", "ні", "кроме",
+    "никогда",  # Russian, Ukrainian
+    "bez", "nigdy", "brak", "oprócz", "ani", "nikdy", "nikoli", "kromě",  # Polish, Czech, South Slavic
+    "ei", "ilman",  # Finnish, Estonian
+    "değil", "degil", "yok", "hay\u0131r", "hariç",  # Turkish
+    "δεν", "μη", "όχι", "χωρίσ",  # Greek, folded
+    "لا", "ليس", "بدون", "غير", "לא", "בלי", "אין",  # Arabic, Hebrew
+    "नहीं", "बिना", "tidak", "bukan", "tanpa", "không", "ไม่",  # Hindi, Indonesian, Vietnamese, Thai
+    "안", "아님",  # Korean
+})
+# Negations of languages that are written without spaces, or with the negation inside a word: anywhere in what is left over.
+_INNER_FOREIGN: Final = (
+    "不", "没", "沒", "非", "无", "無", "未", "否", "勿", "别", "別", "除",  # Han
+    "ない", "なし", "なく", "ません", "ずに", "以外",  # Japanese
+    "않", "못", "없", "아니", "말고",  # Korean
+)
+# Two words that turn round only together.
+_TURNING_PAIRS: Final = frozenset({("far", "from"), ("away", "from"), ("free", "of"), ("free", "from"), ("rid", "of"), ("short", "of")})
+# Words that put what stands beside them in a list or in a ratio: the value is not the choice alone.
+_JOINING: Final = frozenset({
+    "or", "and", "vs", "versus", "per", "either", "both", "between", "xor",
+    "oder", "und", "ou", "et", "och", "eller", "и", "или", "lub",
+})
+# Signs that do the same.
+_JOINTS: Final = frozenset("/\\|&@\uff0f\uff3c\uff5c\uff06\u2044\u00a6")
+# Symbols that say no. Any other symbol is no part of a value, but may adorn a choice.
+_NO_SIGNS: Final = frozenset("\u274c\u274e\u2716\u2717\u2718\u26d4\u20e0\U0001f6ab\U0001f44e\U0001f645\U0001f6d1\U0001f5d9")
+# Words of place, age, size and degree: with one a name or a grade is another one ("North Korea", "very high", "super admin").
+_QUALIFIERS: Final = frozenset({
+    "north", "south", "east", "west", "northern", "southern", "eastern", "western", "northeast", "northwest", "southeast", "southwest",
+    "new", "old", "upper", "lower", "inner", "outer", "mid", "half", "semi",
+    "very", "extra", "x", "xx", "super", "ultra", "hyper", "mega", "mini", "micro", "too",
+})
+# Words that, as the end of a choice, say something else together with the word that follows ("no problem", "on hold").
+_GOVERNING: Final = frozenset({
+    "no", "not", "non", "never", "neither", "nor", "without", "on", "off", "in", "out", "up", "down", "at", "to", "by",
+})
+# Words that say nothing of their own.
+_FILLERS: Final = frozenset(("the", "a", "an", "of"))
 # fmt: on
 # Prefixes that turn round or change the word they precede, when written apart ("in active", "semi-annual") and inside a word.
 _PREFIXES: Final = frozenset(
     ("un", "in", "dis", "anti", "non", "de", "mis", "counter", "contra", "semi", "half", "bi", "tri", "pseudo", "quasi", "ex", "pre", "sub")
 )
 _INNER_PREFIXES: Final = _PREFIXES | frozenset(("im", "il", "ir", "no"))
-# Endings that take away what stands before them: apart ("sugar-free") and inside a word ("careless").
+# Those that are no words of their own, so that they say so only when written apart ("il-legal", "fe-male").
+_APART: Final = _PREFIXES | frozenset(("im", "il", "ir", "ig", "mal", "ab", "fe", "wo", "hypo", "infra"))
+# Endings that take away what stands before them: apart ("sugar-free") and inside a word ("careless", "zuckerfrei").
 _SUFFIXES: Final = frozenset(("free", "proof"))
-_INNER_SUFFIXES: Final = ("less", "free", "proof")
+_INNER_SUFFIXES: Final = ("less", "free", "proof", "frei", "los", "loos", "vrij", "fri", "siz", "s\u0131z", "suz", "süz")
 _INNER_WORDS: Final = frozenset(("not", "out", "off"))
 
 _QUOTES: Final = frozenset("\"'`*\u2018\u2019\u201c\u201d\u00ab\u00bb")
+_PLAIN_GAPS: Final = frozenset(("_", ".", ",", ", ", ": ", " - "))
 _CLOSING: Final = ".,;:!?\u2026\u3002\uff01\uff0c"
+_SELECTORS: Final = frozenset("\ufe0e\ufe0f\u20e3")
+"""What follows an emoji and belongs to it."""
 _INVISIBLE: Final = "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _SEPARATORS: Final = re.compile(r"[\s_\-./\u2010-\u2015\u2212]+")
 _DASHES: Final = frozenset("-\u2010\u2011\u2012\u2013\u2014\u2015\u2212")
 _NOT_SHORT: Final = re.compile(r"n['\u2019]t\b", re.IGNORECASE)
+_WITHOUT: Final = re.compile(r"(?<![^\W_])w/o(?![^\W_])", re.IGNORECASE)
 _APOSTROPHE: Final = re.compile(r"(?<=\w)['\u2019](?=\w)")
 # Runs over the shadow of a text (see _shadow): numbers, words with camel-case borders, and the signs that carry meaning.
 _TOKEN: Final = re.compile(
@@ -132,7 +211,7 @@ def tokens(text: str) -> tuple[str, ...]:
     >>> tokens("isn't C++")
     ('is', 'not', 'c', '+', '+')
     """
-    return tuple(token for token, _ in _split(text))
+    return tuple(token for token, _ in _split(text) if token)
 
 
 def _fold(text: str) -> str:
@@ -155,32 +234,43 @@ def _bare(text: str) -> str:
     return text
 
 
-def _split(text: str) -> Iterator[tuple[str, bool]]:
-    """The tokens, each with whether it is glued to a number before it ("10k")."""
+def _split(text: str) -> Iterator[tuple[str, str]]:
+    """The tokens, each with what stands between it and the one before; what stands after the last one comes with an empty token."""
     if "'" in text or "\u2019" in text:
         text = _APOSTROPHE.sub("", _NOT_SHORT.sub(" not", text))
+    if "/" in text:
+        text = _WITHOUT.sub("without", text)
     ascii_text = text.isascii()
     if not ascii_text:
         text = unicodedata.normalize("NFC", text)
-    number_ends = -1
+    done = 0
     for match in _TOKEN.finditer(text if ascii_text else "".join(map(_shadow, text))):
         start, end = match.span()
         token = text[start:end]
         token = token.lower() if ascii_text else unicodedata.normalize("NFC", token.casefold())
-        yield token, start == number_ends
-        number_ends = end if token[0].isdigit() else -1
+        yield token, text[done:start]
+        done = end
+    yield "", text[done:]
+
+
+def _is_number(token: str) -> bool:
+    """Whether a token is a number; superscripts and fractions are."""
+    first = token[0]
+    return first.isdigit() or (not first.isascii() and unicodedata.category(first)[0] == "N")
 
 
 def _shadow(char: str) -> str:
     """The ASCII character that stands for the class of a character."""
     if char.isascii():
         return char
-    if char.isdigit():
-        return "0"
     category = unicodedata.category(char)
+    if char.isdigit() or category[0] == "N":
+        return "0"
+    if char in _SELECTORS:
+        return ","
     if category in ("Lu", "Lt"):
         return "A"
-    if category[0] in "LMN":
+    if category[0] in "LM":
         return "a"
     if char in _DASHES:
         return "-"
@@ -190,37 +280,70 @@ def _shadow(char: str) -> str:
 
 
 class _Text:
-    """A text cut into tokens: all that the levels above SEPARATOR look at."""
+    """A text cut into tokens: all that the levels above SEPARATOR look at.
 
-    __slots__ = ("glued", "key", "letters", "numbers", "signs", "starts", "tokens")
+    Attributes:
+        glued: the tokens that touch the one before, one of them being a number: "10k", "arm64".
+        hyphened: the tokens with nothing but a hyphen before them.
+        joined: the tokens with a sign of a list or a ratio before them; the number of tokens stands for the end.
+        named: the tokens with ``=`` before them.
+        symbols: the signs that are neither words nor punctuation.
+    """
+
+    __slots__ = ("glued", "hyphened", "joined", "key", "letters", "named", "numbers", "signs", "starts", "symbols", "tokens")
 
     def __init__(self, text: str) -> None:
-        cut = list(_split(text))
-        self.tokens = [token for token, _ in cut]
+        self.tokens: list[str] = []
         self.starts: list[int] = []
-        self.glued: set[int] = set()
         self.numbers: list[str] = []
         self.signs: list[str] = []
+        self.symbols: set[str] = set()
+        self.glued: set[int] = set()
+        self.hyphened: set[int] = set()
+        self.joined: set[int] = set()
+        self.named: set[int] = set()
         parts: list[str] = []
         at = 0
-        number = False
-        for token, glued in cut:
-            first = token[0]
-            was_number, number = number, first.isdigit()
+        number = word = False
+        for index, (token, gap) in enumerate(_split(text)):
+            if gap and gap != " ":
+                self._mark(index, gap)
+            if not token:
+                break
+            was_number, was_word = number, word
+            number = _is_number(token)
+            word = not number and token[0].isalnum()
             if number:
                 self.numbers.append(token)
                 if was_number:
                     parts.append(" ")
                     at += 1
-            elif not first.isalnum():
+            elif not word:
                 self.signs.append(token)
-            if glued:
-                self.glued.add(at)
+            if not gap and ((number and was_word) or (word and was_number)):
+                self.glued.add(index)
+            self.tokens.append(token)
             self.starts.append(at)
             parts.append(token)
             at += len(token)
         self.key = "".join(parts)
         self.letters = sum(map(str.isalpha, self.key))
+
+    def _mark(self, index: int, gap: str) -> None:
+        if gap in _DASHES:
+            self.hyphened.add(index)
+            return
+        if gap in _PLAIN_GAPS:
+            return
+        if "!=" in gap:
+            self.joined.add(index)
+        for char in gap:
+            if char in _JOINTS:
+                self.joined.add(index)
+            elif char == "=":
+                self.named.add(index)
+            elif char == "$" or char in _NO_SIGNS or (not char.isascii() and unicodedata.category(char)[0] == "S"):
+                self.symbols.add(char)
 
     @property
     def empty(self) -> bool:
@@ -230,21 +353,28 @@ class _Text:
     def turns(self, index: int) -> bool:
         """Whether the token turns round, or changes, what stands beside it."""
         token = self.tokens[index]
+        after = self.tokens[index + 1] if index + 1 < len(self.tokens) else ""
         return (
             token in _NEGATIONS
-            or (token in _PREFIXES and index + 1 < len(self.tokens))
+            or token in _ENDINGS
+            or token in _FOREIGN
+            or (token, after) in _TURNING_PAIRS
+            or (token in _APART and after != "")
             or (token in _SUFFIXES and index > 0)
-            or not token[0].isalnum()
+            or not (token[0].isalnum() or _is_number(token))
+            # A letter with a hyphen makes another word: "a-typical", "e-mail".
+            or (len(token) == 1 and token.isalpha() and index + 1 in self.hyphened and after[:1].isalpha())
+            or _turns_inside(token)
         )
 
-    def blocks(self, leftover: Iterable[int], shorter: _Text) -> bool:
-        """Whether one of the leftover tokens forbids to take this text for the shorter one."""
-        counted = bool(shorter.numbers)
-        return any(self.turns(index) or (counted and self.tokens[index][0].isdigit()) for index in leftover)
+
+def _turns_inside(text: str) -> bool:
+    """Whether a word without borders holds a negation."""
+    return not text.isascii() and any(negation in text for negation in _INNER_FOREIGN)
 
 
 def _bad_rest(rest: str) -> bool:
-    return rest in _INNER_WORDS or rest.startswith(_INNER_SUFFIXES)
+    return rest in _INNER_WORDS or rest.startswith(_INNER_SUFFIXES) or _turns_inside(rest)
 
 
 def _related(one: str, other: str) -> bool:
@@ -260,31 +390,79 @@ def _turned(one: str, other: str) -> bool:
 
 
 class _Hit(NamedTuple):
+    """How a choice matches.
+
+    Attributes:
+        risk: how risky that is.
+        blocked: what is left over turns the meaning round, so that the choice never wins.
+        covered: the tokens of the longer side that the shorter one stands for.
+        joined: what is left over makes a list or a ratio, so that the choice is not all that is meant.
+        leftover: the words of a longer value that the choice does not stand for.
+    """
+
     risk: Risk
     blocked: bool
     covered: frozenset[int] = frozenset()
+    joined: bool = False
+    leftover: tuple[str, ...] = ()
 
 
-def _prefix(short: _Text, long: _Text) -> _Hit | None:
-    """How one text begins with the other."""
+def _judge(short: _Text, long: _Text, covered: frozenset[int], of_value: bool, risk: Risk = Risk.INFO, blocked: bool = False) -> _Hit:
+    """What the leftovers of the longer side, which is the value or the choice, make of a hit."""
+    size = len(long.tokens)
+    first, last = (min(covered), max(covered)) if covered else (size, -1)
+    value, choice = (long, short) if of_value else (short, long)
+    joined = not value.symbols <= choice.symbols or 0 in short.joined or len(short.tokens) in short.joined
+    joined = joined or any(not (gap in covered and gap - 1 in covered) for gap in long.joined)
+    joined = joined or any(gap > first and not (gap in covered and gap - 1 in covered) for gap in long.named)
+    if choice.symbols != value.symbols:
+        risk = max(risk, Risk.WARNING)
+        blocked = blocked or not _NO_SIGNS.isdisjoint(choice.symbols - value.symbols)
+    leftover = [index for index in range(size) if index not in covered]
+    if leftover and of_value:
+        risk = max(risk, Risk.WARNING)
+    for index in leftover:
+        token = long.tokens[index]
+        if long.turns(index):
+            blocked = True
+        elif _is_number(token):
+            # Another number is another thing; only a choice may have one more, in a token of its own.
+            blocked = blocked or of_value or bool(short.numbers) or index in long.glued or index + 1 in long.glued
+        elif token in _JOINING:
+            joined = joined or of_value or not (index - 1 in covered and index + 1 in covered)
+        elif index in long.glued and index - 1 in covered:
+            risk = Risk.RISKY  # "4o" is not 4
+        elif index - 1 in covered and _is_number(long.tokens[index - 1]):
+            risk = max(risk, Risk.RISKY if of_value else Risk.WARNING)  # a unit, a scale, a variant: "5 k", "gpt-4-turbo"
+        elif token in _QUALIFIERS:
+            risk = max(risk, Risk.RISKY if of_value or index + 1 in covered else Risk.INFO)
+        elif short.numbers and first < index < last and token not in _FILLERS:
+            risk = Risk.RISKY  # the parts of a name with a number all count: "us-gov-east-1"
+    if last >= 0 and last + 1 < size and long.tokens[last] in _GOVERNING:
+        risk = Risk.RISKY
+    words = tuple(long.tokens[index] for index in leftover) if of_value else ()
+    return _Hit(risk, blocked, covered, joined, words)
+
+
+def _prefix(short: _Text, long: _Text, of_value: bool) -> _Hit | None:
+    """How one text begins with the other; the longer one is the value or the choice."""
     if not long.key.startswith(short.key):
         return None
     cut = len(short.key)
     if cut == len(long.key):
-        return _Hit(Risk.INFO, False, frozenset(range(len(long.tokens))))
+        return _judge(short, long, frozenset(range(len(long.tokens))), of_value)
     if long.key[cut].isdigit() and long.key[cut - 1].isdigit():
         return None
     index = bisect_left(long.starts, cut)
     covered = frozenset(range(index))
-    blocked = long.blocks(range(index, len(long.tokens)), short)
-    inside = Risk.WARNING if short.letters >= IN_TOKEN else Risk.RISKY
     start = long.starts[index - 1]
     last = long.tokens[index - 1]
     if start + len(last) <= cut:
-        return _Hit(inside if cut in long.glued else Risk.INFO, blocked, covered)
+        return _judge(short, long, covered, of_value)
+    inside = Risk.WARNING if short.letters >= IN_TOKEN else Risk.RISKY
     own = short.tokens[-1]
     turned = (own in _NEGATIONS) != (last in _NEGATIONS) or _bad_rest(last[cut - start :])
-    return _Hit(inside, blocked or turned, covered)
+    return _judge(short, long, covered, of_value, inside, turned)
 
 
 def _widest(hits: dict[int, _Hit]) -> dict[int, _Hit]:
@@ -292,7 +470,7 @@ def _widest(hits: dict[int, _Hit]) -> dict[int, _Hit]:
     return {place: hit for place, hit in hits.items() if not any(hit.covered < other.covered for other in hits.values())}
 
 
-def _align(short: _Text, long: _Text) -> _Hit | None:
+def _align(short: _Text, long: _Text, of_value: bool) -> _Hit | None:
     """How the tokens of one text are a subset of the other's."""
     if len(short.tokens) > len(long.tokens):
         return None
@@ -314,10 +492,10 @@ def _align(short: _Text, long: _Text) -> _Hit | None:
                 break
         else:
             return None
-    return _Hit(Risk.WARNING, blocked or long.blocks(free, short), frozenset(range(len(long.tokens))) - free.keys())
+    return _judge(short, long, frozenset(range(len(long.tokens))) - free.keys(), of_value, Risk.WARNING, blocked)
 
 
-def _substring(short: _Text, long: _Text) -> _Hit | None:
+def _substring(short: _Text, long: _Text, of_value: bool) -> _Hit | None:
     """How one text contains the other."""
     if short.letters < IN_TOKEN:
         return None
@@ -328,24 +506,25 @@ def _substring(short: _Text, long: _Text) -> _Hit | None:
     key = long.key
     if (at and key[at].isdigit() and key[at - 1].isdigit()) or (end < len(key) and key[end].isdigit() and key[end - 1].isdigit()):
         return None
-    leftover: list[int] = []
+    covered: set[int] = set()
     blocked = False
     for index, start in enumerate(long.starts):
         token = long.tokens[index]
         if start + len(token) <= at or start >= end:
-            leftover.append(index)
             continue
+        covered.add(index)
         if start < at:
-            blocked = blocked or token[: at - start] in _INNER_PREFIXES
+            blocked = blocked or token[: at - start] in _INNER_PREFIXES or _turns_inside(token[: at - start])
         if start + len(token) > end:
             blocked = blocked or _bad_rest(token[end - start :])
         if token in _NEGATIONS and token not in short.tokens:
             blocked = True
-    return _Hit(Risk.RISKY, blocked or long.blocks(leftover, short))
+    return _judge(short, long, frozenset(covered), of_value, Risk.RISKY, blocked)
 
 
 def _turns_of(text: _Text) -> list[str]:
-    return sorted(token for index, token in enumerate(text.tokens) if text.turns(index))
+    """What turns the meaning round; a verb that ends something may itself be misspelt."""
+    return sorted(token for index, token in enumerate(text.tokens) if token not in _ENDINGS and text.turns(index))
 
 
 def _typo_limit(one: _Text, other: _Text) -> int:
@@ -359,7 +538,7 @@ def _typo(one: _Text, other: _Text) -> int | None:
     What turns a word round stands before it, so a difference at the start of a word is no slip: ``increase`` is not ``decrease``.
     """
     limit = _typo_limit(one, other)
-    if not limit or one.numbers != other.numbers or _turns_of(one) != _turns_of(other):
+    if not limit or one.numbers != other.numbers or one.symbols != other.symbols or _turns_of(one) != _turns_of(other):
         return None
     a, b = one.key, other.key
     same = 0
@@ -423,10 +602,10 @@ def _nearness(one: _Text, other: _Text) -> float | None:
             return distance / 4
     short, long = (one, other) if len(one.key) <= len(other.key) else (other, one)
     share = len(short.key) / len(long.key)
-    hit = _prefix(short, long)
+    hit = _prefix(short, long, False)
     if hit is not None and (hit.risk < Risk.RISKY):
         return 2 - share
-    hit = _align(one, other) or _align(other, one)
+    hit = _align(one, other, False) or _align(other, one, False)
     if hit is not None:
         return 3 - share
     if short.letters > IN_TOKEN and short.key in long.key:
@@ -488,7 +667,7 @@ class _Deep:
         key = value.key
         for end in range(1, len(key)):
             for position in self.by_key.get(key[:end], ()):
-                hit = _prefix(self.texts[position], value)
+                hit = _prefix(self.texts[position], value, True)
                 if hit is not None:
                     hits[position] = hit
         if any(not hit.blocked for hit in hits.values()):
@@ -497,7 +676,7 @@ class _Deep:
             hits = _widest(hits)
         for longer in self.starting_with(key, self.keys, CANDIDATES):
             for position in self.by_key[longer]:
-                hit = _prefix(value, self.texts[position])
+                hit = _prefix(value, self.texts[position], False)
                 if hit is not None:
                     hits[position] = hit
         return hits
@@ -514,7 +693,7 @@ class _Deep:
             text = self.texts[position]
             if len(places) > CANDIDATES and not present.issuperset(text.tokens):
                 continue
-            hit = _align(text, value)
+            hit = _align(text, value, True)
             if hit is not None:
                 hits[position] = hit
                 if len(hits) > CANDIDATES:
@@ -535,7 +714,7 @@ class _Deep:
         places = set.intersection(*postings)
         hits: dict[int, _Hit] = {}
         for position in sorted(places):
-            hit = _align(value, self.texts[position])
+            hit = _align(value, self.texts[position], False)
             if hit is not None:
                 hits[position] = hit
                 if len(hits) > CANDIDATES:
@@ -551,12 +730,12 @@ class _Deep:
             return hits
         for key in self.around(value.key, CANDIDATES):
             for position in self.by_key[key]:
-                hit = _substring(value, self.texts[position])
+                hit = _substring(value, self.texts[position], False)
                 if hit is not None:
                     hits[position] = hit
         for key in self.within(value.key, CANDIDATES):
             for position in self.by_key[key]:
-                hit = _substring(self.texts[position], value)
+                hit = _substring(self.texts[position], value, True)
                 if hit is not None:
                     hits[position] = hit
         return hits
@@ -594,6 +773,21 @@ class _Deep:
             and any(piece in other for piece in pieces)
         ]
         return found if len(found) <= TYPO_CANDIDATES else []
+
+    def parts(self, value: _Text, position: int) -> set[int]:
+        """The other choices of which a value is made when one of its words only begins with the choice: "readwrite"."""
+        choice = self.texts[position].key
+        found: set[int] = set()
+        for start, token in zip(value.starts, value.tokens, strict=True):
+            if len(token) > len(choice) and token.startswith(choice):
+                rest = value.key[start + len(choice) :]
+                for key in {token[len(choice) :], rest, *self.within(rest, CANDIDATES)}:
+                    found.update(self.by_key.get(key, ()))
+        return found - {position}
+
+    def shared(self, hit: _Hit, position: int) -> bool:
+        """Whether a word that is left over in the value tells another choice from its likes: "very high" beside "very low"."""
+        return any(any(place != position for place in self.holding.get(word, ())) for word in hit.leftover if word not in _FILLERS)
 
     def typos(self, value: _Text) -> dict[int, _Hit]:
         best = TYPO_EDITS
@@ -772,7 +966,11 @@ class ChoiceIndex:
             if len(hits) > 1:
                 raise AmbiguousMatch(value, [self.choices[place] for place in sorted(hits)])
             for place, hit in hits.items():
-                return Match(place, self.choices[place], step, hit.risk)
+                parts = deep.parts(cut, place)
+                if parts:
+                    raise AmbiguousMatch(value, [self.choices[part] for part in sorted({place, *parts})])
+                if not hit.joined:
+                    return Match(place, self.choices[place], step, Risk.RISKY if deep.shared(hit, place) else hit.risk)
         return None
 
     def nearest(self, value: object, n: int = 3) -> list[object]:
@@ -879,7 +1077,11 @@ def closest(text: str, names: Iterable[str], n: int = 3) -> list[str]:
     value = _Text(text)
     if value.empty:
         return []
-    known = list(dict.fromkeys(names))
+    key = normalise(text)
+    equal: list[str] = []
+    known: list[str] = []
+    for name in dict.fromkeys(names):
+        (equal if len(name) <= LONGEST and normalise(name) == key else known).append(name)
     if len(known) > 4 * CANDIDATES:
         starts = sorted({token[:IN_TOKEN] for token in value.tokens if token[0].isalpha()} | {value.key[:IN_TOKEN]})
         known = [name for name in known if any(start in name.casefold() for start in starts)][: 4 * CANDIDATES]
@@ -890,7 +1092,7 @@ def closest(text: str, names: Iterable[str], n: int = 3) -> list[str]:
             if nearness is not None:
                 ranked.append((nearness, place, name))
     ranked.sort()
-    return [name for _, _, name in ranked[:n]]
+    return [*equal, *(name for _, _, name in ranked)][:n]
 
 
 class NameIndex:

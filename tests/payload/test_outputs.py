@@ -156,7 +156,7 @@ CODE: list[tuple[str, Calls]] = [
     ("math.add(a=25/5, b=4 * 10**-1)", [("math.add", {"a": 5, "b": 0.4})]),
     ("math.add(a=1_000, b=-1.5e3)", [("math.add", {"a": 1000, "b": -1500.0})]),
     ("get_weather(city=parisRef)", [("get_weather", {"city": "parisRef"})]),
-    ("get_weather(city=cities['home'])", [("get_weather", {"city": "cities['home']"})]),
+    ("get_weather(city=Cities.HOME)", [("get_weather", {"city": "Cities.HOME"})]),
     ("get_weather(city='Pa' 'ris')", WEATHER),
     ("get_weather(city='Paris', days=None, )", [("get_weather", {"city": "Paris", "days": None})]),
     ("```python\nget_weather(city='Paris')\n```", WEATHER),

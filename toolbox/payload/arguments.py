@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from toolbox.diagnostics import Diagnostic, DiagnosticKind, Risk
@@ -13,7 +13,8 @@ from toolbox.payload.finder import Finder, allowed, notes_of, truncated
 from toolbox.payload.found import ExtractedPayload, FoundCall, KnownTools, step
 from toolbox.payload.limits import too_deep
 from toolbox.payload.reader import Broken, CallText, Cut
-from toolbox.payload.shapes import ARGUMENT_KEYS, NAME_KEYS, calls_in, squash
+from toolbox.payload.repeated import at_parameters, of_calls, within
+from toolbox.payload.shapes import ARGUMENT_KEYS, NAME_KEYS, calls_in, is_report, squash
 from toolbox.payload.strict import decode, parse_json
 from toolbox.payload.trimming import fence_around, fences_in, trim, unescape_markdown, without_thoughts
 from toolbox.policy import LENIENT, Policy, RepairLevel
@@ -62,7 +63,7 @@ def extract_arguments(
         arguments = ladder.climb(text, 0)
     except RecursionError:  # the caller's own stack is nearly used up
         raise too_deep(policy.limits) from None
-    notes = tuple(ladder.notes)
+    notes = at_parameters(ladder.notes)
     if notes:
         refusal = allowed(notes, policy)
         if refusal is not None:
@@ -97,7 +98,7 @@ class _Ladder:
         if type(value) is str and value and self.policy.repair >= RepairLevel.EXTRACT:
             return self._decoded(value, layer)
         if type(value) is list and len(value) == 1 and type(value[0]) is dict and self._may_be_envelope(value[0]):
-            return self._opened(value[0], layer)
+            return self._opened(value[0], layer, value)
         return value
 
     def _decoded(self, text: str, layer: int) -> Any:
@@ -122,19 +123,34 @@ class _Ladder:
             return False
         return any(key in value for key in NAME_KEYS) or "tool_calls" in value or "function_call" in value
 
-    def _opened(self, value: dict[str, Any], layer: int) -> Any:
+    def _opened(self, value: dict[str, Any], layer: int, around: list[Any] | None = None) -> Any:
         """The arguments of an envelope that names its tool; arguments that merely look like one are left alone."""
         if self._declares(value):
-            return value
-        calls = calls_in(value, None, loose=False)
-        if calls is None or len(calls) != 1 or not self._is_plain_envelope(value):
-            return value
+            return value if around is None else around
+        plain = self._is_plain_envelope(value)
+        calls = calls_in(value, None if self.tool is None else _OneTool(self), loose=False)
+        if calls is None and self._names_the_tool(value) and is_report(value):
+            raise PayloadError("not_json", f"this tells of a call and makes none; {_SHAPE}")
+        if calls is None or len(calls) != 1 or not (plain or self._is_certain(value, calls[0])):
+            return value if around is None else around
         mark = step(DiagnosticKind.UNWRAPPED, Risk.WARNING, "an envelope with the tool's name", "send the arguments alone")
-        return self._of_call(calls[0], mark, layer)
+        notes, self.notes = self.notes, []
+        return self._of_call(of_calls(calls, value if around is None else around, notes, self.policy)[0], mark, layer)
 
     def _is_plain_envelope(self, value: Mapping[str, Any]) -> bool:
         beside = {"id", "call_id", "tool_call_id", "type", "index"}
         return all(key in NAME_KEYS or key in ARGUMENT_KEYS or key in beside or key in ("tool_calls", "function_call") for key in value)
+
+    def _names_the_tool(self, value: Mapping[str, Any]) -> bool:
+        written = [value[key] for key in NAME_KEYS if isinstance(value.get(key), str)]
+        return self.tool is not None and any(self._is_meant(name) for name in written)
+
+    def _is_certain(self, value: Mapping[str, Any], call: FoundCall) -> bool:
+        """Whether an envelope holds more than usual and still is one: it names the tool, which has no parameters called so."""
+        if self.tool is None or not self._is_meant(call.name):
+            return False
+        declared = {squash(name) for name in self.known.parameters(self.tool)} if self.known is not None else set[str]()
+        return not any(squash(key) in declared for key in value if key in NAME_KEYS or key in ARGUMENT_KEYS)
 
     def _declares(self, value: Mapping[str, Any]) -> bool:
         """Whether the tool itself has parameters of these names."""
@@ -262,7 +278,8 @@ class _Ladder:
             value = finder.value(position, calls=True) if text[position] in "[(" else finder.call(position)
         except Broken:
             return None
-        if isinstance(value, list) and len(value) == 1:
+        in_list = isinstance(value, list) and len(value) == 1
+        if in_list:
             value = value[0]
         if not isinstance(value, CallText) or _CLOSERS.match(text, finder.end) is None:
             return None
@@ -273,12 +290,13 @@ class _Ladder:
             value.name = self.tool
         if self.known is not None and self.known.resolve(value.name) is None:
             return None
-        found = finder.bound(value)
+        notes = notes_of(finder.reader)
+        found = finder.bound(value, [*within(notes, "$[0]"), *(note for note in notes if note.path == "$")] if in_list else notes)
         if found is None:
             return None
         if finder.reader.cut is Cut.INSIDE and self.policy.max_risk < Risk.RISKY:
             raise truncated(len(text))
-        return FoundCall(written, found.arguments, None, (*notes_of(finder.reader), *found.diagnostics))
+        return FoundCall(written, found.arguments, None, found.diagnostics)
 
     def _candidates(self, finder: Finder, layer: int, bounded: bool) -> Any:
         """The one object among all objects of the text; several that are the same count once."""
@@ -344,6 +362,26 @@ class _Ladder:
             return _NOTHING
         self.notes += notes
         return self._parsed(value, layer)
+
+
+class _OneTool:
+    """The tool that the arguments are for, under any name: whether it is the right one is asked when the call is known."""
+
+    def __init__(self, ladder: _Ladder) -> None:
+        self._ladder = ladder
+
+    def resolve(self, name: str) -> str | None:
+        return name
+
+    def parameters(self, name: str) -> Sequence[str]:
+        ladder = self._ladder
+        return ladder.known.parameters(ladder.tool) if ladder.known is not None and ladder.tool is not None else ()
+
+    def required(self, name: str) -> Collection[str]:
+        return (name,)
+
+    def takes_any(self, name: str) -> bool:
+        return False
 
 
 class _Nothing:

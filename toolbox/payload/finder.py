@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from toolbox.diagnostics import Diagnostic, DiagnosticKind, Risk
+from toolbox.diagnostics import Diagnostic, DiagnosticKind, Risk, path_text
 from toolbox.errors import PayloadError
 from toolbox.payload.found import FoundCall, KnownTools, step
 from toolbox.payload.reader import REPAIRS, Broken, CallText, Cut, Reader
+from toolbox.payload.repeated import of_calls, within
 from toolbox.payload.shapes import ARGUMENT_KEYS, calls_in, is_schema, resolve, squash
 from toolbox.policy import Policy, RepairLevel
 
@@ -65,6 +66,13 @@ def allowed(notes: Sequence[Diagnostic], policy: Policy) -> PayloadError | None:
         if note.risk > policy.max_risk and note.kind is not DiagnosticKind.DUPLICATE_KEY:
             return PayloadError("not_json", f"the arguments came wrapped in something else ({note.conversion}); send one JSON object alone")
     return None
+
+
+def _moved(notes: list[Diagnostic], place: str, at: str) -> list[Diagnostic]:
+    """The records, where those of a place have their paths from `at` on."""
+    if not any(note.kind is DiagnosticKind.DUPLICATE_KEY for note in notes):
+        return notes
+    return [moved for note in notes for moved in within([note], place, at) or [note]]
 
 
 class Finder:
@@ -153,28 +161,28 @@ class Finder:
     def calls_of(self, value: Any, notes: Sequence[Diagnostic], explicit: bool = False) -> list[FoundCall] | None:
         """The calls that a value from the reader stands for."""
         if isinstance(value, CallText):
-            found = self.bound(value)
-            return None if found is None else [self._noted(found, notes)]
+            found = self.bound(value, notes)
+            return None if found is None else [found]
         if isinstance(value, list):
             calls: list[FoundCall] = []
             pair = calls_in(value, self.known) if len(value) == 2 and isinstance(value[0], str) else None
-            for item in value if pair is None else pair:
-                if isinstance(item, FoundCall):
-                    calls.append(self._noted(item, notes))
-                elif isinstance(item, str):
-                    calls += [self._noted(call, notes) for call in self._in_text(item) or ()]
+            if pair is not None:
+                return of_calls(pair, value, notes, self.policy) or None
+            repeated = [note for note in notes if note.kind is DiagnosticKind.DUPLICATE_KEY]
+            others = [note for note in notes if note.kind is not DiagnosticKind.DUPLICATE_KEY]
+            for index, item in enumerate(value):
+                own = [*others, *within(repeated, f"$[{index}]")] if repeated else others
+                if isinstance(item, str):
+                    calls += of_calls(self._in_text(item) or [], item, own, self.policy)
                 else:
-                    calls += self.calls_of(item, notes, explicit) or ()
+                    calls += self.calls_of(item, own, explicit) or ()
             return calls or None
         shapes = calls_in(value, self.known)
         if not shapes and explicit and isinstance(value, dict):
             shapes = calls_in(value, None, loose=False)
         if not shapes:
             return None
-        return [self._noted(call, notes) for call in shapes]
-
-    def _noted(self, call: FoundCall, notes: Sequence[Diagnostic]) -> FoundCall:
-        return FoundCall(call.name, call.arguments, call.call_id, (*notes, *call.diagnostics)) if notes else call
+        return of_calls(shapes, value, notes, self.policy)
 
     def _in_text(self, text: str) -> list[FoundCall] | None:
         """The calls that a text in a list consists of."""
@@ -198,21 +206,28 @@ class Finder:
             return None
         return found
 
-    def bound(self, call: CallText) -> FoundCall | None:
-        """A call with its positional arguments bound to parameters, or None when they can't be."""
+    def bound(self, call: CallText, read: Sequence[Diagnostic] = ()) -> FoundCall | None:
+        """A call with its positional arguments bound to parameters, or None when they can't be.
+
+        Args:
+            call: the call as it was written.
+            read: what was mended to read it; paths start with the name or the index of an argument.
+        """
         name = self.resolve(call.name)
         if name is None:
             return None
         arguments = dict(call.keywords)
-        notes: list[Diagnostic] = []
-        if any(value in _TYPE_NAMES for value in call.bare.values()) or (
-            call.bare and len(call.bare) == len(arguments) and all(value == key for key, value in call.bare.items())
-        ):
-            return None  # this is how a function is declared, not how it is called
+        notes = list(read)
         declared = list(self.known.parameters(name)) if self.known is not None else []
+        by_position = [declared[key] == bare for key, bare in call.bare.items() if isinstance(key, int) and key < len(declared)]
+        if any(bare in _TYPE_NAMES for bare in call.bare.values()) or any(by_position):
+            return None  # this is how a function is declared or spoken of, not how it is called
+        if call.bare and len(call.bare) == len(arguments) + len(call.positional) and all(bare == key for key, bare in call.bare.items()):
+            return None
         if len(arguments) == 1 and not call.positional and self.known is not None:
             (key, inner), *_ = arguments.items()
             if key in ARGUMENT_KEYS and key not in declared and isinstance(inner, dict) and self._fits(inner, name, declared):
+                notes = _moved(notes, path_text((None, key)), "$")
                 notes.append(step(DiagnosticKind.UNWRAPPED, Risk.WARNING, f"an object named {key}", "name the arguments"))
                 return FoundCall(name, inner, None, tuple(notes))
         if call.positional:
@@ -220,13 +235,15 @@ class Finder:
             if len(call.positional) == 1 and not arguments and isinstance(first, dict) and self._fits(first, name, declared):
                 if is_schema(first, declared):
                     return None
+                notes = _moved(notes, "$[0]", "$")
                 notes.append(step(DiagnosticKind.UNWRAPPED, Risk.WARNING, "an object as the only argument", "name the arguments"))
                 return FoundCall(name, first, None, tuple(notes))
             if len(call.positional) > len(declared) or any(key in arguments for key in declared[: len(call.positional)]):
                 return None
-            for key, value in zip(declared, call.positional, strict=False):
+            for index, (key, value) in enumerate(zip(declared, call.positional, strict=False)):
                 arguments[key] = value
-                notes.append(Diagnostic(f"$.{key}", DiagnosticKind.BOUND, Risk.WARNING, value, value, "by position", "name the arguments"))
+                notes = _moved(notes, f"$[{index}]", path_text((None, key)))
+                notes.append(Diagnostic(path_text((None, key)), DiagnosticKind.BOUND, Risk.WARNING, value, value, "by position", "name the arguments"))
         return FoundCall(name, arguments, None, tuple(notes))
 
     def _fits(self, value: dict[str, Any], name: str, declared: Sequence[str]) -> bool:

@@ -14,6 +14,7 @@ from toolbox.payload.finder import Finder, allowed
 from toolbox.payload.found import FoundCall, KnownTools, step
 from toolbox.payload.limits import check_limits, too_deep, too_large
 from toolbox.payload.prose import Statement, statements
+from toolbox.payload.repeated import at_parameters, of_calls
 from toolbox.payload.shapes import ARGUMENT_KEYS, calls_in, squash
 from toolbox.payload.strict import parse_json
 from toolbox.payload.trimming import trim, unescape_markdown, without_thoughts
@@ -46,14 +47,14 @@ def find_calls(raw: object, *, known: KnownTools | None, policy: Policy = LENIEN
             raise too_deep(policy.limits) from None
     check_limits(raw, policy.limits)
     if isinstance(raw, Mapping):
-        return _once(calls_in(raw, known) or [])
+        return _once([_permitted(call, policy) for call in calls_in(raw, known) or []])
     if isinstance(raw, Sequence):
         found: list[FoundCall] = []
         for part in raw:
             if isinstance(part, str):
                 found += _in_text(part, known, policy)
             elif isinstance(part, Mapping | list | tuple):
-                found += calls_in(part, known) or []
+                found += [_permitted(call, policy) for call in calls_in(part, known) or []]
         return _once(found)
     return []
 
@@ -96,8 +97,8 @@ def _in_json(text: str, known: KnownTools | None, policy: Policy, layers: int) -
     if isinstance(value, str) and layers < 3 and policy.repair >= RepairLevel.EXTRACT:
         return _in_text(value, known, policy)
     calls = calls_in(value, known)
-    if calls and diagnostics:
-        return [_permitted(FoundCall(c.name, c.arguments, c.call_id, (*diagnostics, *c.diagnostics)), policy) for c in calls]
+    if calls:
+        return [_permitted(call, policy) for call in of_calls(calls, value, diagnostics, policy)]
     if not calls and isinstance(value, list) and any(isinstance(item, str) and "(" in item for item in value):
         return None
     return calls or []
@@ -107,7 +108,7 @@ def _permitted(call: FoundCall, policy: Policy) -> FoundCall:
     error = allowed(call.diagnostics, policy)
     if error is not None:
         raise error
-    return call
+    return FoundCall(call.name, call.arguments, call.call_id, at_parameters(call.diagnostics))
 
 
 def _binds(call: FoundCall, known: KnownTools) -> bool:

@@ -58,9 +58,19 @@ _DECLARES: Final = re.compile(
 )
 _EXAMPLE: Final = re.compile(r"\s*(?:#|//|/\*)\s*(?:an\s+)?(?:example|sample|usage)", re.IGNORECASE)
 _ASSIGNMENT: Final = re.compile(r"(?:^|\n)[ \t]*+(?:(?:const|let|var|final|[A-Z]\w*+)[ \t]++)?([^\W\d][\w$]*+)[ \t]*+=(?!=)[ \t]*+")
+# Names that loops, parameters, imports and handlers bind.
+_BINDINGS: Final = re.compile(
+    r"\bfor\s++([\w$]++(?:,\s*+[\w$]++){0,4}+)\s++in\b|\bfor\s*+\(\s*+(?:const|let|var)\s++([\w$]++)\s++(?:in|of)\b|\bdef\s+\w++\(([^()\n]{0,200})|\bfunction\s*+[\w$]*+\(([^()\n]{0,200})"
+    r"|\b(?:as|import)\s+([\w$]{1,80})[ \t]*+(?=[:,\n;)]|\Z)|\blambda\s+([\w, ]{1,80}):|\(?([\w$, ]{1,80})\)?\s?=>"
+)
+# Nothing is assigned: a comment says what should stand here.
+_PLACEHOLDER: Final = re.compile(r"(?:/\*[^*]{0,200}+\*/|//[^\n]{0,200}+|#[^\n]{0,200}+|\.\.\.)[ \t]*+;?[ \t]*+(?:\n|\Z)")
+_NAMES: Final = re.compile(r"[^\W\d][\w$]*+")
 _END_OF_STATEMENT: Final = re.compile(r"[ \t]*+;?[ \t]*+(?:\n|\r|\Z|#|//)")
 _BRACKETS: Final = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?|[()]")
-_LIST_OF_NAMES: Final = re.compile(r"\[\s*[\"'`]?[^\W\d]")
+_LIST_OF# Nothing is assigned: a comment says what should stand here.
+_PLACEHOLDER: Final = re.compile(r"(?:/\*[^*]{0,200}+\*/|//[^\n]{0,200}+|#[^\n]{0,200}+|\.\.\.)[ \t]*+;?[ \t]*+(?:\n|\Z)")
+_NAMES: Final = re.compile(r"\[\s*[\"'`]?[^\W\d]")
 _NEXT_CALL: Final = re.compile(r"(?:(?:and|or)\s+)?[\[\s\"'`]*((?:[^\W\d]|\$)[\w.$]*+)[\"'`]?\s?\(")
 # What code does with a result, and the address of a link in markdown.
 _SUBSCRIPTS: Final = re.compile(
@@ -236,33 +246,39 @@ class _Scan:
         return finder.end
 
 
-def _variables(finder: Finder) -> dict[str, Any]:
-    """The names to which the text assigns a plain value, with the value; not those with several values."""
+def _variables(finder: Finder) -> tuple[dict[str, Any], frozenset[str]]:
+    """The names to which the text assigns one plain value, with the value, and the names that stand for something else."""
     found: dict[str, Any] = {}
-    changing: set[str] = set()
     text = finder.text
+    unreadable: set[str] = set()
+    for bound in _BINDINGS.finditer(text):
+        unreadable.update(_NAMES.findall(next(group for group in bound.groups() if group is not None)))
     end = 0
+    readable = True
     for assignment in _ASSIGNMENT.finditer(text):
         name = assignment.group(1)
         if name in found:
-            changing.add(name)
+            unreadable.add(name)
         if assignment.end() < end:
             continue
         try:
-            value = finder.value(assignment.end())
+            value = finder.value(assignment.end()) if readable else None
+            readable = readable and not finder.reader.cut
         except Broken:
+            if _PLACEHOLDER.match(text, assignment.end()) is None:
+                unreadable.add(name)
             continue
         except PayloadError:
-            break
-        if finder.reader.cut:
-            break
-        if _END_OF_STATEMENT.match(text, finder.end) is not None:
+            readable = False
+        if readable and _END_OF_STATEMENT.match(text, finder.end) is not None:
             end = finder.end
             found[name] = value
-    return {name: value for name, value in found.items() if name not in changing}
+        else:
+            unreadable.add(name)
+    return {name: value for name, value in found.items() if name not in unreadable}, frozenset(unreadable)
 
 
 def statements(finder: Finder) -> list[Statement]:
     """The calls of a text that stand as statements, in order."""
-    finder.reader.variables = _variables(finder)
+    finder.reader.variables, finder.reader.unreadable = _variables(finder)
     return _Scan(finder).run()

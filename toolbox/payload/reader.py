@@ -55,7 +55,7 @@ class CallText:
         positional: values without a name, in order.
         keywords: values by name.
         start: index of its first character.
-        bare: names that stood as values, by the name of their argument.
+        bare: names that stood as values, by the name or the index of their argument.
     """
 
     __slots__ = ("bare", "keywords", "name", "positional", "start")
@@ -65,7 +65,7 @@ class CallText:
         self.start = start
         self.positional: list[Any] = []
         self.keywords: dict[str, Any] = {}
-        self.bare: dict[str, str] = {}
+        self.bare: dict[str | int, str] = {}
 
 
 _PLAIN_SPACE: Final = re.compile(r"[ \t\r\n]*")
@@ -89,7 +89,6 @@ _SUBSCRIPT: Final = re.compile(
     r"\[\s?(?:-?\d{0,9}:?-?\d{0,9}|'[^'\n\]]{0,80}'|\"[^\"\n\]]{0,80}\")\s?\]"
     r"|\(\)|\.[^\W\d]\w{0,80}(?:\((?:'[^'\n)]{0,80}'|\"[^\"\n)]{0,80}\")?\))?"
 )
-_SUBSCRIPTED: Final = re.compile(r"(?:\[(?:-?\d{1,9}|'[^'\n\]]{0,80}'|\"[^\"\n\]]{0,80}\")\])+")
 _BRACKET: Final = re.compile(r"[\"'`]?\]?[ \t]?\(")
 _OPERATOR: Final = re.compile(r"(?:(?:\*\*|//|==|[-+*/%]|\bor\b|\band\b)\s*+(?:\d[\d.]*+)?\s*+)++")
 _OCTAL: Final = re.compile(r"[0-3][0-7]{2}", re.ASCII)
@@ -144,7 +143,6 @@ REPAIRS: Final[dict[str, tuple[Risk, str]]] = {
     "number as key": (Risk.WARNING, "write keys in double quotes"),
     "adjoining texts": (Risk.WARNING, "write one text"),
     "name taken as text": (Risk.WARNING, "write texts in quotes"),
-    "code taken as text": (Risk.WARNING, "write texts in quotes"),
     "variable looked up": (Risk.WARNING, "write the value itself"),
     "worked out": (Risk.WARNING, "write the number itself"),
 }
@@ -159,6 +157,7 @@ class Reader:
         duplicates: keys given more than once since the last `begin`.
         cut: how the text ended.
         variables: values of names that may stand in code; other names count as texts.
+        unreadable: names that stand for values that can not be read; they do not count as texts.
     """
 
     __slots__ = (
@@ -180,6 +179,7 @@ class Reader:
         "position",
         "repairs",
         "text",
+        "unreadable",
         "variables",
     )
 
@@ -189,6 +189,7 @@ class Reader:
         self._limits = limits
         self._names = names
         self.variables: dict[str, Any] = {}
+        self.unreadable: frozenset[str] = frozenset()
         self._nodes = 0
         self._attempts = _ATTEMPTS
         self.begin(0)
@@ -747,11 +748,11 @@ class Reader:
             if word in self.variables:
                 self.repairs["variable looked up"] = None
                 return copy.deepcopy(self.variables[word])
-            code = _SUBSCRIPTED.match(self.text, end)
-            if code is not None:
-                self.position = code.end()
-                self.repairs["code taken as text"] = None
-                return word + code.group()
+            if word.partition(".")[0] in self.unreadable:
+                raise Broken(position, "a value was expected, not a variable whose value is not known")
+            # `Color.RED` names a constant, as text does; what `user.email` or `users[0]` stands for nobody knows.
+            if following == "[" or ("." in word and not word[0].isupper()):
+                raise Broken(position, "a value was expected, not code")
             self.repairs["name taken as text"] = None
             self._bare = word
             return word
@@ -836,20 +837,28 @@ class Reader:
             if not isinstance(value, dict):
                 raise Broken(start, "an object was expected after **")
             self.repairs["Python literal"] = None
-            call.keywords |= value
+            for key, item in value.items():
+                if key in call.keywords:
+                    self._duplicate(key, call.keywords[key], item)
+                call.keywords[key] = item
             return
         if name is not None:
             self._trail.append(name)
             self._bare = ""
             value = self._expression(depth)
-            if self._bare:
+            if self._bare and value == self._bare:
                 call.bare[name] = self._bare
             self._trail.pop()
             if name in call.keywords:
                 self._duplicate(name, call.keywords[name], value)
             call.keywords[name] = value
             return
+        self._trail.append(len(call.positional))
+        self._bare = ""
         value = self._expression(depth)
+        if self._bare:
+            call.bare[len(call.positional)] = self._bare
+        self._trail.pop()
         if call.keywords and not self.cut:
             raise Broken(start, "an argument without a name came after one with a name")
         call.positional.append(value)

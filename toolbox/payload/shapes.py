@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from toolbox.diagnostics import DiagnosticKind, Risk
+from toolbox.errors import PayloadError
 from toolbox.payload.found import FoundCall, KnownTools, step
 
-__all__ = ["ARGUMENT_KEYS", "NAME_KEYS", "calls_in", "is_schema", "resolve", "squash"]
+__all__ = ["ARGUMENT_KEYS", "NAME_KEYS", "calls_in", "is_report", "is_schema", "resolve", "squash"]
 
 NAME_KEYS: Final = ("name", "tool", "tool_name", "function", "function_name", "func", "action", "recipient_name", "api", "toolName")
 ARGUMENT_KEYS: Final = (
@@ -30,6 +33,29 @@ ARGUMENT_KEYS: Final = (
 )
 _JSON_TYPES: Final = frozenset(("object", "array", "string", "number", "integer", "boolean", "null", "dict", "float", "any"))
 _BESIDE: Final = frozenset(("id", "call_id", "tool_call_id", "type", "index", "status", "thought", "reasoning", "explanation"))
+# What usually stands beside a call and is no argument; `_CALL_TYPES` are the types that say that it is a call.
+_USUAL: Final = _BESIDE | frozenset(
+    ("toolUseId", "thought_signature", "signature", "caller", "metadata", "cache_control", "provider_metadata", "extra_content")
+)
+_USUAL_OF_MESSAGES: Final = _USUAL | frozenset(
+    (
+        *("role", "content", "refusal", "audio", "annotations", "reasoning_content", "reasoning_details", "thinking", "thoughts"),
+        *("finish_reason", "stop_reason", "logprobs", "message", "model", "created", "object", "tools", "tool_choice"),
+    )
+)
+_CALL_TYPES: Final = frozenset(
+    ("function", "function_call", "tool_use", "tool_call", "tool", "call", "custom", "custom_tool_call", "server_tool_use", "mcp_call")
+)
+# What tells that a call was made before: what it gave, and how it went.
+_RESULT_KEYS: Final = frozenset(
+    (
+        *("result", "results", "output", "outputs", "response", "observation", "content", "return_value", "returned"),
+        *("tool_result", "tool_output", "function_response"),
+    )
+)
+_PAST: Final = frozenset(("completed", "complete", "success", "succeeded", "successful", "done", "ok", "finished", "error", "failed", "executed"))
+_OTHER_ROLES: Final = frozenset(("tool", "function", "user", "system", "developer", "ipython", "observation"))
+_RESULT_TYPES: Final = re.compile(r"(?:result|results|output|outputs|response|observation|definition)\Z", re.IGNORECASE)
 _LIST_KEYS: Final = ("tool_calls", "function_calls", "calls", "tools", "toolCalls", "tool_uses", "actions")
 _ONE_KEYS: Final = ("function", "function_call", "tool_call", "functionCall", "tool_use", "toolUse", "call")
 _ID_KEYS: Final = ("id", "call_id", "tool_call_id", "toolUseId")
@@ -87,19 +113,97 @@ def calls_in(value: Any, known: KnownTools | None, loose: bool = True, depth: in
 
 
 def _calls_of(value: Mapping[str, Any], known: KnownTools | None, loose: bool, depth: int) -> list[FoundCall] | None:
+    if is_report(value):
+        return None
+    groups: list[tuple[str, list[FoundCall]]] = []
     for key in _LIST_KEYS:
         if isinstance(value.get(key), list | tuple):
-            return _plainly(value[key], known, depth)
+            calls = _plainly(value[key], known, depth)
+            if calls:
+                groups.append((key, calls))
+            elif calls is None and key != "tools":
+                return None
+            elif value[key] and not groups and key == "tools" and not any(other in value for other in (*_LIST_KEYS, *_ONE_KEYS) if other != key):
+                return None
     named = _named(value, known)
     if named is not None:
-        return [named]
+        groups.append(("", [named]))
     for key in _ONE_KEYS:
         inner = value.get(key)
         if isinstance(inner, Mapping):
             calls = _plainly([inner], known, depth)
-            call_id = _id_of(value)
-            return [FoundCall(c.name, c.arguments, c.call_id or call_id, c.diagnostics) for c in calls] if calls is not None else None
+            if calls:
+                call_id = _id_of(value)
+                groups.append((key, [FoundCall(c.name, c.arguments, c.call_id or call_id, c.diagnostics) for c in calls]))
+    if groups:
+        return _only_group(value, groups, known)
+    if any(isinstance(value.get(key), list | tuple) and not value[key] for key in _LIST_KEYS):
+        return []
     return _keyed(value, known) or _inline(value, known) if loose else None
+
+
+def is_report(value: Mapping[str, Any]) -> bool:
+    """Whether an object says what a call has given or who else has said something, and makes no call itself."""
+    kind, role, status = value.get("type"), value.get("role"), value.get("status")
+    if isinstance(kind, str) and kind not in _CALL_TYPES and _RESULT_TYPES.search(kind) is not None:
+        return True
+    if isinstance(role, str) and role.lower() in _OTHER_ROLES:
+        return True
+    if not any(key in value for key in NAME_KEYS):
+        return False
+    if not any(isinstance(value.get(key), Mapping | list | str) for key in ARGUMENT_KEYS):
+        return False
+    if isinstance(status, str) and status.lower() in _PAST and kind not in _CALL_TYPES:
+        return True
+    return any(value.get(key) not in (None, "", [], {}) for key in _RESULT_KEYS)
+
+
+def _only_group(value: Mapping[str, Any], groups: list[tuple[str, list[FoundCall]]], known: KnownTools | None) -> list[FoundCall]:
+    """The calls of an object that holds them under one key, or the same ones under several."""
+    _, calls = groups[0]
+    for _, others in groups[1:]:
+        if [(call.name, _plain(call.arguments)) for call in others] != [(call.name, _plain(call.arguments)) for call in calls]:
+            raise _two_calls()
+    if groups[0][0] == "":
+        return calls
+    return _besides(value, [key for key, _ in groups], _USUAL_OF_MESSAGES, calls, known)
+
+
+def _besides(
+    value: Mapping[str, Any], read: Collection[str], usual: Collection[str], calls: list[FoundCall], known: KnownTools | None
+) -> list[FoundCall]:
+    """The calls, with a record of what stood beside them and was left out; a parameter of the tool that stands there is in doubt."""
+    rest = [key for key in value if key not in read and not (key in usual and _is_usual(key, value[key])) and value[key] is not None]
+    if not rest:
+        return calls
+    for call in calls:
+        declared = {squash(name) for name in known.parameters(call.name)} if known is not None and known.resolve(call.name) else ()
+        if any(isinstance(key, str) and squash(key) in declared for key in rest):
+            raise _two_places()
+    mark = step(DiagnosticKind.DROPPED, Risk.WARNING, "what stands beside the arguments", "send nothing but the name and the arguments")
+    return [FoundCall(call.name, call.arguments, call.call_id, (*call.diagnostics, mark)) for call in calls]
+
+
+def _is_usual(key: str, item: Any) -> bool:
+    return item in _CALL_TYPES if key == "type" and isinstance(item, str) else True
+
+
+def _plain(arguments: Any) -> Any:
+    """Arguments to compare: text that is JSON is decoded."""
+    if isinstance(arguments, str):
+        try:
+            return json.loads(arguments)
+        except (ValueError, RecursionError):
+            return arguments
+    return {} if arguments is None else arguments
+
+
+def _two_calls() -> PayloadError:
+    return PayloadError("ambiguous", "one object names two different calls; send each call in an object of its own")
+
+
+def _two_places() -> PayloadError:
+    return PayloadError("ambiguous", "there are arguments in two places; send all of them in one object")
 
 
 def _plainly(items: Any, known: KnownTools | None, depth: int) -> list[FoundCall] | None:
@@ -132,23 +236,60 @@ def _named(value: Mapping[str, Any], known: KnownTools | None) -> FoundCall | No
                 if arguments is None:
                     arguments = {}
                 if isinstance(arguments, Mapping):
-                    if is_schema(arguments, declared):
+                    if is_schema(arguments, declared) or _is_definition(value, key, arguments):
                         continue
                 elif not isinstance(arguments, str):
                     arguments = _only_object(arguments)
                     if arguments is None:
                         continue
-                return FoundCall(name, arguments, _id_of(value), ())
+                return _judged(value, name_key, key, FoundCall(name, arguments, _id_of(value), ()), known)
         if known is not None and set(value) - {name_key} <= _BESIDE and not known.required(name) and "description" not in value:
             return FoundCall(name, {}, _id_of(value), ())
     return None
 
 
-def _only_object(arguments: Any) -> dict[str, Any] | None:
+def _is_definition(value: Mapping[str, Any], key: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether an object describes a tool: it says what the tool is for, and the parameters are names of types or schemas."""
+    if not isinstance(value.get("description"), str) or key not in ("parameters", "properties", "params", "input", "arguments", "args"):
+        return False
+    return bool(arguments) and all(_is_type(item) for item in arguments.values())
+
+
+def _is_type(item: Any) -> bool:
+    if isinstance(item, Mapping):
+        return "type" in item or (bool(item) and all(map(_is_type, item.values())))
+    return isinstance(item, str) and item.split("(")[0].strip().lower() in _JSON_TYPES | {"str", "int", "bool", "list", "optional"}
+
+
+def _judged(value: Mapping[str, Any], name_key: str, key: str, call: FoundCall, known: KnownTools | None) -> FoundCall:
+    """The call of an object with a name and arguments, after a look at everything else that the object holds."""
+    read = [name_key, key]
+    for other in NAME_KEYS:
+        written = value.get(other)
+        if other == name_key or not isinstance(written, str) or other in _LIST_KEYS:
+            continue
+        if resolve(written.strip(), known) != call.name:
+            raise _two_calls()
+        read.append(other)
+    for other in ARGUMENT_KEYS:
+        if other != key and other in value and value[other] not in (None, "", [], {}):
+            declared = known.parameters(call.name) if known is not None else ()
+            if isinstance(value[other], Mapping) and is_schema(value[other], declared):
+                continue
+            if _plain(value[other]) != _plain(call.arguments):
+                raise _two_places()
+            read.append(other)
+        elif other in value:
+            read.append(other)
+    holders = [other for other in (*_LIST_KEYS, *_ONE_KEYS) if isinstance(value.get(other), Mapping | list | tuple)]
+    return _besides(value, [*read, *holders], _USUAL, [call], known)[0]
+
+
+def _only_object(arguments: Any) -> Mapping[str, Any] | None:
     """The arguments in a list that holds nothing else."""
     if isinstance(arguments, list | tuple):
         if len(arguments) == 1 and isinstance(arguments[0], Mapping):
-            return dict(arguments[0])
+            return arguments[0]
         if not arguments:
             return {}
     return None

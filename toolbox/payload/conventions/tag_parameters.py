@@ -23,6 +23,8 @@ _MARK: Final = r"(?:\uff5cDSML\uff5c)?\s*+"
 _OPEN_END: Final = re.compile(r"<[^<>]{0,400}\Z|<arg_key>[^<]*+(?:</arg_key>\s*+(?:<[^<>]{0,40})?)?\Z")
 _OUTER: Final = re.compile(rf"</{_MARK}(?:tool_calls?|function_calls?)>|<{_MARK}(?:invoke|function)\b|<tool_call>|<\|\w{{1,20}}\|>")
 
+_NEXT: Final = re.compile(rf"<{_MARK}(?:/param(?:eter)?>|/arg_value>|param\b|parameter\b|arg_key>|function\b|invoke\b|tool_call>)")
+
 
 class TagForm(NamedTuple):
     """How arguments stand in tags.
@@ -113,11 +115,11 @@ def _close(finder: Finder, position: int, form: TagForm, started: bool, notes: l
         if position < len(text) and _OUTER.match(text, position) is None:
             raise Broken(position, "an argument in tags, or the end of the call, was expected")
         notes.append(step(DiagnosticKind.CLOSED, Risk.WARNING, "closing tags", "send the complete text"))
-        return
-    finder.end = ending.end()
+    else:
+        finder.end = ending.end()
     # A closing tag of a value behind the end says that the call ended inside the value.
-    stray = form.closing.search(text, finder.end)
-    if stray is not None and form.opening.search(text, finder.end, stray.start()) is None:
+    stray = _NEXT.search(text, finder.end)
+    if stray is not None and form.closing.match(text, stray.start()) is not None:
         raise _two_readings()
 
 
