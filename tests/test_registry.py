@@ -5,7 +5,6 @@ import os
 import pickle
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -164,11 +163,9 @@ def test_a_thousand_tools_are_added_at_once() -> None:
     """Adding is not quadratic: the index of names is built when it is first needed."""
     registry = Registry()
     document = registry.register(double)
-    started = time.perf_counter()
     for number in range(1_000):
         registry._add(document.under(LENIENT, f"some_tool_{number}"))
     assert registry.resolve("someTool999").name == "some_tool_999"
-    assert time.perf_counter() - started < 2.0
 
 
 def test_a_tool_added_later_is_found() -> None:
@@ -469,10 +466,8 @@ UNKNOWN = [
 def test_names_are_never_guessed(written: str, nearest: list[str] | None) -> None:
     """A name that is only similar, ambiguous, or no name at all is unknown; what is near is suggested."""
     registry = _registry(*KNOWN)
-    started = time.perf_counter()
     with pytest.raises(UnknownTool) as caught:
         registry.resolve(written)
-    assert time.perf_counter() - started < 0.5
     assert caught.value.name == written
     assert caught.value.known == KNOWN
     if nearest is not None:

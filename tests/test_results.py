@@ -6,7 +6,6 @@ import enum
 import json
 import pathlib
 import sys
-import time
 import uuid
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -157,10 +156,8 @@ HARD: dict[str, Any] = {
 
 @pytest.mark.parametrize("case", HARD)
 def test_hard_values(case: str) -> None:
-    """Cycles, depth, size and methods that raise: the text is there, short, and soon."""
-    started = time.perf_counter()
+    """Cycles, depth, size and methods that raise: the text is there, and short."""
     text = result_text(HARD[case])
-    assert time.perf_counter() - started < 2.0
     assert len(text) <= RESULT_LIMIT + 80
     text.encode()
 

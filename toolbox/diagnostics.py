@@ -265,8 +265,7 @@ def describe(diagnostic: Diagnostic) -> str:
     elif kind is DiagnosticKind.DEFAULTED:
         text = f"used the default {after}" if diagnostic.before is ABSENT else f"used the default {after} for {before}"
     elif kind is DiagnosticKind.DROPPED:
-        repeated = diagnostic.conversion == "repeated items"
-        text = f"left out what was repeated in {before}" if repeated else f"left out {before}, which is not declared"
+        text = _LEFT_OUT.get(diagnostic.conversion, "left out {}, which is not declared").format(before)
     elif kind is DiagnosticKind.PRESERVED:
         text = f"kept {before} aside, which is not declared"
     elif kind is DiagnosticKind.RENAMED:
@@ -277,6 +276,12 @@ def describe(diagnostic: Diagnostic) -> str:
         text = kind.value.replace("_", " ") + (f" ({diagnostic.conversion})" if diagnostic.conversion else "")
     note = f"; {diagnostic.suggestion}" if diagnostic.suggestion else ""
     return f"[{diagnostic.risk.name.lower()}] {diagnostic.path}: {text}{note}"
+
+
+_LEFT_OUT: Final = {
+    "repeated items": "left out what was repeated in {}",
+    "not given": "left out {}, which says that nothing is given",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +318,8 @@ class Failure:
         if self.detail:
             text += f": {self.detail}"
         if self.would_be is not None:
-            text += f" (refused: would have been read as {shorten(self.would_be.after)}, {self.would_be.risk.name.lower()})"
+            reading = "not given" if self.would_be.after is ABSENT else shorten(self.would_be.after)
+            text += f" (refused: would have been read as {reading}, {self.would_be.risk.name.lower()})"
         return f"{text}. {self.suggestion}." if self.suggestion else text + "."
 
 

@@ -37,7 +37,7 @@ class Statement(NamedTuple):
 
 
 _TOKEN: Final = re.compile(
-    r"```|[\[{]"
+    r"```|<!--|(?<!\S)/\*|\"{3}|'{3}|~~|[\[{]"
     r"|(?P<name>(?:(?<![\w$.])|(?<=[^\w$.]\.))(?:[^\W\d]|\$)[\w.$]*+)"
     r"(?=(?P<mark>[\"'`]?\]?[ \t]?\(|[`*:\"']{0,3}[ \t]{0,4}\r?\n?[ \t]{0,8}\{))"
 )
@@ -68,9 +68,7 @@ _PLACEHOLDER: Final = re.compile(r"(?:/\*[^*]{0,200}+\*/|//[^\n]{0,200}+|#[^\n]{
 _NAMES: Final = re.compile(r"[^\W\d][\w$]*+")
 _END_OF_STATEMENT: Final = re.compile(r"[ \t]*+;?[ \t]*+(?:\n|\r|\Z|#|//)")
 _BRACKETS: Final = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?|[()]")
-_LIST_OF# Nothing is assigned: a comment says what should stand here.
-_PLACEHOLDER: Final = re.compile(r"(?:/\*[^*]{0,200}+\*/|//[^\n]{0,200}+|#[^\n]{0,200}+|\.\.\.)[ \t]*+;?[ \t]*+(?:\n|\Z)")
-_NAMES: Final = re.compile(r"\[\s*[\"'`]?[^\W\d]")
+_LIST_OF_NAMES: Final = re.compile(r"\[\s*[\"'`]?[^\W\d]")
 _NEXT_CALL: Final = re.compile(r"(?:(?:and|or)\s+)?[\[\s\"'`]*((?:[^\W\d]|\$)[\w.$]*+)[\"'`]?\s?\(")
 # What code does with a result, and the address of a link in markdown.
 _SUBSCRIPTS: Final = re.compile(
@@ -82,6 +80,40 @@ _STARTS: Final = re.compile(r"\{\s*+(?:[\"'\u201c\u2018/#]|[^\W\d])|\[\s*+(?:[\[
 _BEFORE: Final = 100
 
 
+_SILENT: Final = {"<!--": "-->", "/*": "*/", '"' * 3: '"' * 3, "'" * 3: "'" * 3, "~~": "~~"}
+# A call in such a text, or after such a word, may never run.
+_INSIDE_TEXT: Final = re.compile(r"(?:[\w$]\(|=)\s*+[\"']")
+_CONDITION: Final = re.compile(r"\s*+(?:if|elif|else|while|for|def|except|case|when)\b")
+_GUARD: Final = re.compile(
+    r"(?:if|elif|else|while|except|(?:async\s++)?def)\b(?!\s++__name__)[^\n]*:[ \t]*(?:#[^\n]*)?\Z"
+    r"|[}]?\s*+(?:if|else|while|catch|(?:export\s++)?(?:async\s++)?function)\b[^\n]*\{[ \t]*(?://[^\n]*)?\Z"
+)
+
+
+def _guarded(text: str) -> list[tuple[int, int]]:
+    """The lines, from and to, that stand in the body of a function or of a condition: nobody knows whether they run."""
+    found: list[tuple[int, int]] = []
+    guards: list[int] = []
+    start = 0
+    for line in text.splitlines(keepends=True):
+        stripped = line.strip()
+        if stripped:
+            indent = len(line) - len(line.lstrip())
+            if stripped.startswith("```"):
+                guards.clear()
+            while guards and guards[-1] >= indent:
+                guards.pop()
+            if guards:
+                if found and found[-1][1] == start:
+                    found[-1] = (found[-1][0], start + len(line))
+                else:
+                    found.append((start, start + len(line)))
+            if _GUARD.match(stripped) is not None:
+                guards.append(indent)
+        start += len(line)
+    return found
+
+
 class _Scan:
     def __init__(self, finder: Finder) -> None:
         self.finder = finder
@@ -90,6 +122,9 @@ class _Scan:
         self.fences = fences_in(self.text)
         self.fence = 0
         self.unmatched = False
+        self.unclosed: set[str] = set()
+        self.guards = _guarded(self.text)
+        self.guard = 0
 
     def run(self) -> list[Statement]:
         position = 0
@@ -104,6 +139,8 @@ class _Scan:
         start = token.start()
         if token.group() == "```":
             return token.end()
+        if token.group() in _SILENT:
+            return self._past_silent(token)
         fenced = self._fenced(start)
         name = token.group("name")
         if name is not None:
@@ -119,6 +156,17 @@ class _Scan:
         if not self._stands_alone(start, fenced, bracket=True):
             return self._past_object(start)
         return self._read(start, start, fenced)
+
+    def _past_silent(self, token: re.Match[str]) -> int:
+        """Where a comment, struck text or a text over several lines ends: what it says is no call."""
+        mark = token.group()
+        if mark in self.unclosed:
+            return token.end()
+        end = self.text.find(_SILENT[mark], token.end())
+        if end < 0:
+            self.unclosed.add(mark)
+            return len(self.text) if mark == "<!--" or mark == "/*" else token.end()
+        return end + len(_SILENT[mark])
 
     def _past_object(self, start: int) -> int:
         """Where an object ends that is no call: what its texts say is no call either."""
@@ -148,6 +196,12 @@ class _Scan:
         above = self.text[self.text.rfind("\n", max(0, line - 400), max(line, 0)) + 1 : max(line, 0)]
         return _EXAMPLE.match(above) is not None
 
+    def _is_guarded(self, position: int) -> bool:
+        guards = self.guards
+        while self.guard < len(guards) and guards[self.guard][1] <= position:
+            self.guard += 1
+        return self.guard < len(guards) and guards[self.guard][0] <= position
+
     def _line_before(self, start: int) -> str:
         line = self.text.rfind("\n", max(0, start - _BEFORE), start) + 1
         if self.found:
@@ -156,15 +210,15 @@ class _Scan:
 
     def _stands_alone(self, start: int, fenced: bool, bracket: bool = False) -> bool:
         before = self._line_before(start)
-        if fenced and self._is_example(start):
+        if (fenced and self._is_example(start)) or self._is_guarded(start):
             return False
         if not before:
             return True
+        opening = before.lstrip()
+        if opening.startswith(("#", "//", "/*")) or _INSIDE_TEXT.search(before) is not None or _CONDITION.match(before) is not None:
+            return False
         if fenced and not bracket:
-            opening = before.lstrip()
-            stands = not opening.startswith(("#", "//", "/*")) and (before.count('"') % 2 == 0 or opening.startswith(('"', "'", "[")))
-        elif fenced and before.lstrip().startswith(("#", "//", "/*")):
-            stands = False
+            stands = (before.count('"') % 2 == 0 or opening.startswith(('"', "'", "[")))
         else:
             stands = _OPENERS.fullmatch(before) is not None
             if not stands and bracket and not fenced:

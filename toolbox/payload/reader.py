@@ -856,7 +856,7 @@ class Reader:
         self._trail.append(len(call.positional))
         self._bare = ""
         value = self._expression(depth)
-        if self._bare:
+        if self._bare and value == self._bare:
             call.bare[len(call.positional)] = self._bare
         self._trail.pop()
         if call.keywords and not self.cut:

@@ -150,6 +150,11 @@ def property_names(document: Document, rule: NameRule | None) -> dict[str, str]:
     return {name: name for name in names} if rule is None else legal_names(names, rule)
 
 
+def _says_object(node: Opaque) -> bool:
+    """Whether the schema itself names the type that the root of a tool must have."""
+    return isinstance(node.schema, dict) and node.schema.get("type") == "object"
+
+
 def root_object(document: Document) -> ObjectType:
     """The object that a tool's parameters are, whatever stands around it: what the arguments of a call are read by."""
     node, seen = document.root, 0
@@ -247,15 +252,16 @@ class Translation:
         Raises:
             UnsupportedTool: the dialect cannot say it even roughly.
         """
-        if self.dialect == EXACT and isinstance(self.source.root, ObjectType):
+        root = self.source.root
+        if self.dialect == EXACT and (isinstance(root, ObjectType) or (isinstance(root, Opaque) and _says_object(root))):
             return self.source
         self._cyclic = _cyclic(self.source.definitions)
         self._names = self._definition_names()
         self._properties = property_names(self.source, self.dialect.properties)
-        root = self._root()
+        made = self._root()
         if self._loosened:
-            self._lose("$", "additionalProperties: false", "cannot be said; other keys are still refused when the call arrives")
-        return Document(root, {self._names[name]: node for name, node in self._made.items()})
+            self._lose("$", "additionalProperties: false", "cannot be said; the policy decides about other keys when the call arrives")
+        return Document(made, {self._names[name]: node for name, node in self._made.items()})
 
     def _definition_names(self) -> dict[str, str]:
         """Names of definitions that can stand in a reference as they are; those that other keywords refer to stay."""
@@ -368,6 +374,9 @@ class Translation:
 
     def _simple(self, node: Type, path: str, notes: list[str]) -> Type:
         gone = self._limits(node, path, notes)
+        if isinstance(node, NumberType) and node.decimal:
+            gone["decimal"] = False
+            self._lose(path, "decimal text", "a number says it more simply; text is still taken when the call arrives")
         return self._finished(node, replace(node, **gone) if gone else node, path, notes)
 
     def _string(self, node: StringType, path: str, notes: list[str]) -> Type:
