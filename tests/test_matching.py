@@ -259,6 +259,172 @@ AMBIGUOUS = [
 ]
 
 
+SWITCHES = ["enabled", "disabled"]
+COMMANDS = ["start", "stop", "cancel"]
+FILES = ["read", "write"]
+
+# What is left over beside a match: choices, value, choice, level, risk.
+LEFTOVERS = [
+    # Words left over in the value are a warning, words left over in the choice are none.
+    (["insulin"], "insulin glargine", "insulin", PREFIX, WARNING),
+    (["once", "twice"], "once daily", "once", PREFIX, WARNING),
+    (["mg", "g"], "MG daily", "mg", PREFIX, WARNING),
+    (["python 2"], "python", "python 2", PREFIX, INFO),
+    (["low priority", "high priority"], "high", "high priority", PREFIX, INFO),
+    (["R&D", "HR"], "R&D department", "R&D", PREFIX, WARNING),
+    (SORT, "order == desc", "desc", TOKEN, WARNING),
+    # The end of a choice that says something else with the word after it.
+    (["yes", "no"], "no problem", "no", PREFIX, RISKY),
+    (SWITCH, "on hold", "on", PREFIX, RISKY),
+    (SWITCH, "off-peak", "off", PREFIX, RISKY),
+    (["on_hold", "sold"], "on", "on_hold", PREFIX, RISKY),
+    # A symbol adorns a choice; it is no part of a value.
+    (["\U0001f534 High", "\U0001f7e2 Low"], "high", "\U0001f534 High", PREFIX, WARNING),
+    (["\u26a0\ufe0f High", "Low"], "high", "\u26a0\ufe0f High", PREFIX, WARNING),
+    # What touches or follows a number makes another measure, model or version.
+    (["5", "10"], "5 k", "5", PREFIX, RISKY),
+    (["5", "10"], "5k", "5", PREFIX, RISKY),
+    (["gpt-4"], "gpt-4o", "gpt-4", PREFIX, RISKY),
+    (["gpt-4o"], "gpt-4", "gpt-4o", PREFIX, RISKY),
+    (["gpt-4"], "gpt-4-turbo", "gpt-4", PREFIX, RISKY),
+    (["gpt-4-turbo"], "gpt-4", "gpt-4-turbo", PREFIX, WARNING),
+    (["\u00bd", "2"], "\u00bd cup", "\u00bd", PREFIX, RISKY),
+    # A word like these that is a choice itself.
+    (COMMANDS, "stop", "stop", EXACT, None),
+    (COMMANDS, "Cancel.", "cancel", CASE, INFO),
+    (COMMANDS, "stop now", "stop", PREFIX, WARNING),
+    (COMMANDS, "please stop", "stop", TOKEN, WARNING),
+    (COMMANDS, "canc", "cancel", PREFIX, WARNING),
+    (COMMANDS, "cancle", "cancel", TYPO, RISKY),
+    (["delete", "create"], "del", "delete", PREFIX, WARNING),
+    (SWITCHES, "disabled now", "disabled", PREFIX, WARNING),
+    (["before", "after"], "After", "after", CASE, INFO),
+    (["w/o", "with"], "W/O", "w/o", CASE, INFO),
+    (["in_progress", "done"], "in progress", "in_progress", SEPARATOR, INFO),
+    (["female", "male"], "fe-male", "female", SEPARATOR, INFO),
+    (["typical"], "a typical", "typical", TOKEN, WARNING),
+    # Qualifiers make another name or grade.
+    (["high", "very low"], "very high", "high", TOKEN, RISKY),
+    (["very high", "low"], "high", "very high", TOKEN, RISKY),
+    (["Korea", "Japan"], "North Korea", "Korea", TOKEN, RISKY),
+    (["Korea", "Japan"], "Korea, South", "Korea", PREFIX, RISKY),
+    (["Korea", "Japan"], "Republic of Korea", "Korea", TOKEN, WARNING),
+    (["Korea", "Republic of China"], "Republic of Korea", "Korea", TOKEN, RISKY),
+    (["York"], "New York", "York", TOKEN, RISKY),
+    (["super_admin", "user"], "admin", "super_admin", TOKEN, RISKY),
+    (REGION, "us-gov-east-1", "us-east-1", TOKEN, RISKY),
+    (["us-gov-east-1"], "us-east-1", "us-gov-east-1", TOKEN, RISKY),
+    (FILES, "reading", "read", PREFIX, WARNING),
+]
+MATCHES += LEFTOVERS
+
+OTHER_THINGS = [
+    # Ratios, units, lists and signs.
+    (["mg", "g"], "mg/kg"),
+    (["mg", "g"], "MG per hour"),
+    (["mg", "g"], "g/L"),
+    (["5 mg"], "5 mg/kg"),
+    (["m", "km"], "m/s"),
+    (["m/s"], "m"),
+    (["EUR", "USD"], "EUR/GBP"),
+    (["EUR/GBP"], "EUR"),
+    (PRIORITY, "high or unknown"),
+    (PRIORITY, "high and rising"),
+    (PRIORITY, "high | unknown"),
+    (PRIORITY, "high & rising"),
+    (PRIORITY, "high vs unknown"),
+    (PRIORITY, "either high"),
+    (PRIORITY, "\u274c high"),
+    (PRIORITY, "\U0001f6abhigh"),
+    (PRIORITY, "high \u26a0\ufe0f"),
+    (PRIORITY, "\u20ac high"),
+    (["\U0001f6ab smoking", "seats"], "smoking"),
+    (MONEY, "eur (\u20ac)"),
+    (PRIORITY, "high=unknown"),
+    (PRIORITY, "level!=high"),
+    (["user", "admin"], "admin@example"),
+    (["user", "admin"], "EXAMPLE\\admin"),
+    # Another number.
+    (PRIORITY, "high=0"),
+    (SWITCHES, "enabled 0"),
+    (["once", "twice"], "once every 2 hours"),
+    (["arm"], "arm64"),
+    (["arm64"], "arm"),
+    (["m"], "m2"),
+    (["m"], "m\u00b2"),
+    (["m"], "m\u00b3"),
+    (["m2"], "m"),
+    (["m\u00b2"], "m"),
+    (["m\u00b2"], "m\u00b3"),
+    (["sha"], "sha256"),
+    (["int"], "int8"),
+    (["jpeg"], "jpeg2000"),
+    (["python2"], "python"),
+    (["1"], "1\u00bd"),
+    # What ended, was taken back, or is kept away.
+    (["insulin"], "insulin discontinued"),
+    (["auto"], "auto disabled"),
+    (["premium"], "premium expired"),
+    (PRIORITY, "avoid high"),
+    (PRIORITY, "skipping high"),
+    (PRIORITY, "high was removed"),
+    (PRIORITY, "denied: high"),
+    (PRIORITY, "stop high"),
+    (["payment_failed"], "payment"),
+    (COMMANDS, "never stop"),
+    (["button"], "but"),
+    (["afternoon"], "after"),
+    # Beside it, or hardly it.
+    (PRIORITY, "w/o high"),
+    (PRIORITY, "aside from high"),
+    (PRIORITY, "apart from high"),
+    (PRIORITY, "far from high"),
+    (PRIORITY, "below high"),
+    (PRIORITY, "above high"),
+    (PRIORITY, "hardly high"),
+    (PRIORITY, "zero high"),
+    (["admin"], "former admin"),
+    (["paid"], "under paid"),
+    (["paid"], "over-paid"),
+    # Prefixes written apart.
+    (["male"], "fe-male"),
+    (["man"], "wo-man"),
+    (["legal"], "il-legal"),
+    (["regular"], "ir regular"),
+    (["possible"], "im possible"),
+    (["typical"], "a-typical"),
+    (["mail"], "e-mail"),
+    # Other languages, with borders and without.
+    (PRIORITY, "nicht high"),
+    (PRIORITY, "kein high"),
+    (PRIORITY, "pas high"),
+    (PRIORITY, "\u043d\u0435 high"),
+    (PRIORITY, "n\u00e3o high"),
+    (PRIORITY, "high de\u011fil"),
+    (PRIORITY, "geen high"),
+    (PRIORITY, "high \u306a\u3057"),
+    (PRIORITY, "\u975e high"),
+    (["serif"], "sans-serif"),
+    (["zucker"], "zuckerfrei"),
+    (["\u9ad8\u4f18\u5148\u7ea7"], "\u9ad8\u4f18\u5148\u7ea7\u4ee5\u5916"),
+    (["\u9ad8\u4f18\u5148\u7ea7"], "\u4e0d\u9ad8\u4f18\u5148\u7ea7"),
+    (["\ud65c\uc131\ud654"], "\ud65c\uc131\ud654\ub418\uc9c0 \uc54a\uc74c"),
+]
+REFUSALS += OTHER_THINGS
+
+AMBIGUOUS += [
+    (FILES, "readwrite", FILES),
+    (FILES, "open readwrite", FILES),
+    (FILES, "readorwrite", FILES),
+    (COMMANDS, "startstop", ["start", "stop"]),
+    (PRIORITY, "lowhigh", ["low", "high"]),
+    (SORT, "ascdesc", SORT),
+    (["EUR", "GBP"], "EUR/GBP", ["EUR", "GBP"]),
+    (["on", "off"], "onoff", ["on", "off"]),
+    (["auto", "disabled"], "auto disabled", ["auto", "disabled"]),
+]
+
+
 @pytest.mark.parametrize(("choices", "value", "choice", "level", "risk"), MATCHES)
 def test_find_gives_the_choice_with_level_and_risk(
     choices: list[str], value: str, choice: str, level: MatchLevel, risk: Risk | None
@@ -434,6 +600,13 @@ def test_tokens_are_words_numbers_and_signs(text: str, expected: tuple[str, ...]
     [
         ("max_result", ["max_results", "query"], ["max_results"]),
         ("maxResults", ["query", "max_results"], ["max_results"]),
+        ("maxResults", ["min_results", "max_results"], ["max_results", "min_results"]),
+        ("maxResults", ["maxResult", "min_results", "MAX-RESULTS", "max_results"], ["MAX-RESULTS", "max_results", "maxResult"]),
+        (
+            "maxResults",
+            [*(f"max_{place}_results" for place in range(400)), "m.a.x.results"],
+            ["m.a.x.results", "max_0_results", "max_1_results"],
+        ),
         ("usrname", ["username", "password"], ["username"]),
         ("weather_get", ["get_weather", "get_time"], ["get_weather"]),
         ("get_weather_now", ["get_weather", "set_alarm"], ["get_weather"]),
@@ -522,7 +695,8 @@ def test_the_result_is_a_choice_or_one_of_two_errors(choices: list[str], value: 
 @given(
     st.sampled_from(["high", "active", "paid", "asc", "us-east-1", "fast mode"]),
     st.sampled_from(
-        ["not {}", "non-{}", "anything but {}", "isn't {}", "{}, not", "never {}", "everything except {}", "without {}", "un {}"]
+        "not {}|non-{}|anything but {}|isn't {}|{}, not|never {}|everything except {}|without {}|un {}|w/o {}|avoid {}|{} expired"
+        "|no longer {}|until {}|nicht {}|sin {}|{} \u306a\u3057".split("|")
     ),
     st.sampled_from(["{}", "{} please", "set {}", "the {} one"]),
     LEVELS,
@@ -532,6 +706,15 @@ def test_a_negated_choice_never_matches(choice: str, negation: str, around: str,
     negated = around.format(negation.format(choice))
     assert outcome([choice, "zebra"], negated, level) is None
     assert outcome([negation.format(choice), "zebra"], choice, level) is None
+
+
+@given(CHOICES, TEXTS)
+def test_a_guess_is_certain_only_when_the_value_begins_the_choice(choices: list[str], value: str) -> None:
+    """Whatever is left over in a value is at least a warning."""
+    with contextlib.suppress(AmbiguousMatch):
+        match = ChoiceIndex(choices).find(value, TYPO)
+        if match is not None and match.level > SEPARATOR and match.risk == INFO:
+            assert "".join(tokens(str(match.choice))).startswith("".join(tokens(value)))
 
 
 @given(st.text(alphabet="abc-", min_size=1, max_size=6), st.integers(0, 999), st.integers(0, 999), LEVELS)

@@ -297,11 +297,11 @@ class _Text:
         self.starts: list[int] = []
         self.numbers: list[str] = []
         self.signs: list[str] = []
-        self.symbols: set[str] = set()
-        self.glued: set[int] = set()
-        self.hyphened: set[int] = set()
-        self.joined: set[int] = set()
-        self.named: set[int] = set()
+        self.symbols: frozenset[str] = frozenset()  # the empty one is shared
+        self.glued: frozenset[int] = frozenset()
+        self.hyphened: frozenset[int] = frozenset()
+        self.joined: frozenset[int] = frozenset()
+        self.named: frozenset[int] = frozenset()
         parts: list[str] = []
         at = 0
         number = word = False
@@ -311,8 +311,9 @@ class _Text:
             if not token:
                 break
             was_number, was_word = number, word
-            number = _is_number(token)
-            word = not number and token[0].isalnum()
+            word = token.isalpha()
+            number = not word and _is_number(token)
+            word = word or (not number and token[0].isalnum())
             if number:
                 self.numbers.append(token)
                 if was_number:
@@ -321,7 +322,7 @@ class _Text:
             elif not word:
                 self.signs.append(token)
             if not gap and ((number and was_word) or (word and was_number)):
-                self.glued.add(index)
+                self.glued |= {index}
             self.tokens.append(token)
             self.starts.append(at)
             parts.append(token)
@@ -331,19 +332,19 @@ class _Text:
 
     def _mark(self, index: int, gap: str) -> None:
         if gap in _DASHES:
-            self.hyphened.add(index)
+            self.hyphened |= {index}
             return
         if gap in _PLAIN_GAPS:
             return
         if "!=" in gap:
-            self.joined.add(index)
+            self.joined |= {index}
         for char in gap:
             if char in _JOINTS:
-                self.joined.add(index)
+                self.joined |= {index}
             elif char == "=":
-                self.named.add(index)
+                self.named |= {index}
             elif char == "$" or char in _NO_SIGNS or (not char.isascii() and unicodedata.category(char)[0] == "S"):
-                self.symbols.add(char)
+                self.symbols |= {char}
 
     @property
     def empty(self) -> bool:
@@ -451,7 +452,7 @@ def _prefix(short: _Text, long: _Text, of_value: bool) -> _Hit | None:
     cut = len(short.key)
     if cut == len(long.key):
         return _judge(short, long, frozenset(range(len(long.tokens))), of_value)
-    if long.key[cut].isdigit() and long.key[cut - 1].isdigit():
+    if _is_number(long.key[cut]) and _is_number(long.key[cut - 1]):
         return None
     index = bisect_left(long.starts, cut)
     covered = frozenset(range(index))
@@ -504,7 +505,7 @@ def _substring(short: _Text, long: _Text, of_value: bool) -> _Hit | None:
         return None
     end = at + len(short.key)
     key = long.key
-    if (at and key[at].isdigit() and key[at - 1].isdigit()) or (end < len(key) and key[end].isdigit() and key[end - 1].isdigit()):
+    if any(0 < border < len(key) and _is_number(key[border]) and _is_number(key[border - 1]) for border in (at, end)):
         return None
     covered: set[int] = set()
     blocked = False
@@ -516,7 +517,7 @@ def _substring(short: _Text, long: _Text, of_value: bool) -> _Hit | None:
         if start < at:
             blocked = blocked or token[: at - start] in _INNER_PREFIXES or _turns_inside(token[: at - start])
         if start + len(token) > end:
-            blocked = blocked or _bad_rest(token[end - start :])
+            blocked = blocked or _bad_rest(token[end - start :]) or (short.tokens[-1] in _NEGATIONS and token not in _NEGATIONS)
         if token in _NEGATIONS and token not in short.tokens:
             blocked = True
     return _judge(short, long, frozenset(covered), of_value, Risk.RISKY, blocked)
@@ -775,14 +776,17 @@ class _Deep:
         return found if len(found) <= TYPO_CANDIDATES else []
 
     def parts(self, value: _Text, position: int) -> set[int]:
-        """The other choices of which a value is made when one of its words only begins with the choice: "readwrite"."""
+        """The other choices of which a value is made when the choice is only a part of one of its words: "readwrite"."""
         choice = self.texts[position].key
         found: set[int] = set()
         for start, token in zip(value.starts, value.tokens, strict=True):
-            if len(token) > len(choice) and token.startswith(choice):
-                rest = value.key[start + len(choice) :]
-                for key in {token[len(choice) :], rest, *self.within(rest, CANDIDATES)}:
-                    found.update(self.by_key.get(key, ()))
+            at = token.find(choice)
+            if at < 0 or token == choice:
+                continue
+            end = at + len(choice)
+            before, after, rest = token[:at], token[end:], value.key[start + end :]
+            for key in {before, after, rest, *self.within(before, CANDIDATES), *self.within(rest, CANDIDATES)}:
+                found.update(self.by_key.get(key, ()))
         return found - {position}
 
     def shared(self, hit: _Hit, position: int) -> bool:

@@ -60,7 +60,7 @@ _EXAMPLE: Final = re.compile(r"\s*(?:#|//|/\*)\s*(?:an\s+)?(?:example|sample|usa
 _ASSIGNMENT: Final = re.compile(r"(?:^|\n)[ \t]*+(?:(?:const|let|var|final|[A-Z]\w*+)[ \t]++)?([^\W\d][\w$]*+)[ \t]*+=(?!=)[ \t]*+")
 # Names that loops, parameters, imports and handlers bind.
 _BINDINGS: Final = re.compile(
-    r"\bfor\s++([\w$]++(?:,\s*+[\w$]++){0,4}+)\s++in\b|\bfor\s*+\(\s*+(?:const|let|var)\s++([\w$]++)\s++(?:in|of)\b|\bdef\s+\w++\(([^()\n]{0,200})|\bfunction\s*+[\w$]*+\(([^()\n]{0,200})"
+    r"\bfor\s++([\w$]++(?:,\s*+[\w$]++){0,4}+)\s++in\b|\bfor\s*+\(\s*+(?:const|let|var)\s++([\w$]++)\s++(?:in|of)\b"
     r"|\b(?:as|import)\s+([\w$]{1,80})[ \t]*+(?=[:,\n;)]|\Z)|\blambda\s+([\w, ]{1,80}):|\(?([\w$, ]{1,80})\)?\s?=>"
 )
 # Nothing is assigned: a comment says what should stand here.
@@ -83,17 +83,29 @@ _BEFORE: Final = 100
 _SILENT: Final = {"<!--": "-->", "/*": "*/", '"' * 3: '"' * 3, "'" * 3: "'" * 3, "~~": "~~"}
 # A call in such a text, or after such a word, may never run.
 _INSIDE_TEXT: Final = re.compile(r"(?:[\w$]\(|=)\s*+[\"']")
-_CONDITION: Final = re.compile(r"\s*+(?:if|elif|else|while|for|def|except|case|when)\b")
+_CONDITION: Final = re.compile(r"\s*+(?:if|elif|else|while|for|def|except|case|when)\b[^\n]*[:{]\s*\Z|\s*+(?:elif|while|case|when)\b")
 _GUARD: Final = re.compile(
     r"(?:if|elif|else|while|except|(?:async\s++)?def)\b(?!\s++__name__)[^\n]*:[ \t]*(?:#[^\n]*)?\Z"
     r"|[}]?\s*+(?:if|else|while|catch|(?:export\s++)?(?:async\s++)?function)\b[^\n]*\{[ \t]*(?://[^\n]*)?\Z"
 )
 
+_ANY_GUARD: Final = re.compile(r"\b(?:if|elif|else|while|except|catch|def|function)\b")
+_FUNCTION: Final = re.compile(r"(?:(?:export|default|async)\s++)*+(?:def|function)\s++([\w$]++)\s*+\(([^()\n]{0,200})")
+_USES: Final = re.compile(r"(?<![\w$])(?<!def )(?<!function )[\w$]++(?=\s?\(|\s?\))")
+
+
+def _used(text: str) -> frozenset[str]:
+    """The names that the text calls, or hands to something else."""
+    return frozenset(_USES.findall(text))
+
 
 def _guarded(text: str) -> list[tuple[int, int]]:
     """The lines, from and to, that stand in the body of a function or of a condition: nobody knows whether they run."""
+    if _ANY_GUARD.search(text) is None:
+        return []
     found: list[tuple[int, int]] = []
     guards: list[int] = []
+    used = _used(text)
     start = 0
     for line in text.splitlines(keepends=True):
         stripped = line.strip()
@@ -108,7 +120,10 @@ def _guarded(text: str) -> list[tuple[int, int]]:
                     found[-1] = (found[-1][0], start + len(line))
                 else:
                     found.append((start, start + len(line)))
-            if _GUARD.match(stripped) is not None:
+            function = _FUNCTION.match(stripped)
+            if function is not None and function.group(1) in used:
+                pass
+            elif _GUARD.match(stripped) is not None:
                 guards.append(indent)
         start += len(line)
     return found
@@ -215,7 +230,7 @@ class _Scan:
         if not before:
             return True
         opening = before.lstrip()
-        if opening.startswith(("#", "//", "/*")) or _INSIDE_TEXT.search(before) is not None or _CONDITION.match(before) is not None:
+        if (opening.startswith(("#", "//", "/*")) and not (bracket and opening == "#")) or _INSIDE_TEXT.search(before) is not None or _CONDITION.match(before) is not None:
             return False
         if fenced and not bracket:
             stands = (before.count('"') % 2 == 0 or opening.startswith(('"', "'", "[")))
@@ -277,6 +292,11 @@ class _Scan:
             line_end = len(self.text)
         if position >= line_end or _COMMENT.match(self.text, position):
             return True
+        if self.text[position] == "{":
+            try:
+                return bool(self.finder.calls_at(position))
+            except (Broken, PayloadError):
+                return False
         name = _NEXT_CALL.match(self.text, position)
         return name is not None and self.finder.resolve(name.group(1)) is not None
 
@@ -307,6 +327,11 @@ def _variables(finder: Finder) -> tuple[dict[str, Any], frozenset[str]]:
     unreadable: set[str] = set()
     for bound in _BINDINGS.finditer(text):
         unreadable.update(_NAMES.findall(next(group for group in bound.groups() if group is not None)))
+    used = _used(text) if "def " in text or "function " in text else frozenset[str]()
+    for function in _FUNCTION.finditer(text):
+        # Bodies that nothing runs hold no calls; outside of bodies a parameter is no variable.
+        if function.group(1) in used and finder.resolve(function.group(1)) is None:
+            unreadable.update(_NAMES.findall(function.group(2)))
     end = 0
     readable = True
     for assignment in _ASSIGNMENT.finditer(text):
