@@ -695,8 +695,25 @@ def test_the_result_is_a_choice_or_one_of_two_errors(choices: list[str], value: 
 @given(
     st.sampled_from(["high", "active", "paid", "asc", "us-east-1", "fast mode"]),
     st.sampled_from(
-        "not {}|non-{}|anything but {}|isn't {}|{}, not|never {}|everything except {}|without {}|un {}|w/o {}|avoid {}|{} expired"
-        "|no longer {}|until {}|nicht {}|sin {}|{} \u306a\u3057".split("|")
+        [
+            "not {}",
+            "non-{}",
+            "anything but {}",
+            "isn't {}",
+            "{}, not",
+            "never {}",
+            "everything except {}",
+            "without {}",
+            "un {}",
+            "w/o {}",
+            "avoid {}",
+            "{} expired",
+            "no longer {}",
+            "until {}",
+            "nicht {}",
+            "sin {}",
+            "{} なし",
+        ]
     ),
     st.sampled_from(["{}", "{} please", "set {}", "the {} one"]),
     LEVELS,

@@ -2,7 +2,8 @@
 
 The levels of `MatchLevel` run in order and the first one with exactly one match wins. A choice that a level would match, were it not for
 a word that turns the meaning round (*blocked*), never wins; it still counts as a second reading, so that what is left beside it is
-ambiguous and not certain.
+ambiguous and not certain. Nor does one win alone that stands in a list or a ratio (*joined*). What is left over is otherwise a question
+of risk: none in a value that begins the choice, a warning in a value that says more, risky where it makes another thing of it.
 """
 
 from __future__ import annotations

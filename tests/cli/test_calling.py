@@ -27,7 +27,7 @@ search_flights would be called: 4 changes, worst risk warning, 1 default (policy
 path          came              made of it  change             risk
 $.passengers  "2"               2           coerced str->int   info
 $.nonstop     "true"            true        coerced str->bool  info
-$.cabin       "Business class"  "business"  matched prefix     info
+$.cabin       "Business class"  "business"  matched prefix     warning
 $.max_price   -                 null        defaulted          info
 $._trace_id   "t"               -           dropped            warning
 """

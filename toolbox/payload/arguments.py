@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from toolbox.diagnostics import Diagnostic, DiagnosticKind, Risk
 from toolbox.errors import PayloadError
-from toolbox.payload.conventions.marked import marked_calls
+from toolbox.payload.conventions.marked import marked_calls, spoken_text
 from toolbox.payload.finder import Finder, allowed, notes_of, truncated
 from toolbox.payload.found import ExtractedPayload, FoundCall, KnownTools, step
 from toolbox.payload.limits import too_deep
@@ -184,8 +184,11 @@ class _Ladder:
             return None
         if self.policy.repair < RepairLevel.EXTRACT:
             raise error
-        trimmed, odd = trim(without_thoughts(text))
+        spoken = spoken_text(without_thoughts(text), self.known, self.policy)
+        trimmed, odd = trim(spoken)
         if not trimmed:
+            if not spoken.strip():
+                raise _nothing_found(None, True, self.policy)
             return None
         if odd:
             self.notes.append(step(DiagnosticKind.EXTRACTED, Risk.INFO, "special tokens around it", "leave out special tokens"))

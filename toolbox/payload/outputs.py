@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from toolbox.diagnostics import DiagnosticKind, Risk
 from toolbox.errors import PayloadError
-from toolbox.payload.conventions.marked import marked_calls
+from toolbox.payload.conventions.marked import marked_calls, spoken_text
 from toolbox.payload.finder import Finder, allowed
 from toolbox.payload.found import FoundCall, KnownTools, step
 from toolbox.payload.limits import check_limits, too_deep, too_large
@@ -69,7 +69,7 @@ def _in_text(text: str, known: KnownTools | None, policy: Policy) -> list[FoundC
             return calls
     if policy.repair < RepairLevel.EXTRACT:
         return []
-    trimmed, _ = trim(without_thoughts(stripped))
+    trimmed, _ = trim(spoken_text(without_thoughts(stripped), known, policy))
     trimmed = unescape_markdown(trimmed)
     finder = Finder(trimmed, known, policy)
     convention, calls, broken = marked_calls(finder)

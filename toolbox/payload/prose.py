@@ -17,7 +17,7 @@ from toolbox.payload.reader import Broken, Cut
 from toolbox.payload.shapes import squash
 from toolbox.payload.trimming import fences_in
 
-__all__ = ["Statement", "statements"]
+__all__ = ["Statement", "is_denied", "statements"]
 
 
 class Statement(NamedTuple):
@@ -129,6 +129,40 @@ def _guarded(text: str) -> list[tuple[int, int]]:
     return found
 
 
+# What the sentence before a call says when the call is not to be made, or was made before; and what turns it round again.
+_DONE: Final = r"(?:ran|run|called|executed|invoked|made|used|tried|sent|did|done)"
+_DOING: Final = r"(?:run|call|us|do|execut|invok|mak|try|send|perform|issu)(?:e|ning|ing)?"
+_DENIES: Final = re.compile(
+    rf"\b(?:never|avoid|instead\s+of|rather\s+than|without|forbidden\s+to|(?:must|should|would|will|can|could|did|do)\s?not|cannot"
+    rf"|(?:do|did|must|should|would|could|ca|wo)n['\u2019]?t)\s+(?:\w+\s+){{0,2}}?{_DOING}\b"
+    r"|(?:^|\n)\W*(?:never|not|don['\u2019]?t|do\s+not|wrong|bad|incorrect|avoid)(?:\s+\w+)?:?\W*\Z"
+    rf"|\b(?:already|previously|earlier)\s+{_DONE}\b|\bI(?:['\u2019]ve|\s+have|\s+had|\s+just)*\s+(?:just\s+|already\s+)?{_DONE}\b"
+    r"|(?:^|\n)\W*(?:observation|history|transcript|tool\s+(?:output|result))s?:\W*\Z",
+    re.IGNORECASE,
+)
+_TURNS: Final = re.compile(r"\b(?:but|so|instead|therefore|however|thus|hence|let\s+me|I\s?(?:['\u2019]ll|will|need)|you\s+(?:can|could|need|should))\b", re.IGNORECASE)
+_LEADS_IN: Final = re.compile(r"(?:\s|```[\w+-]*|[-*>\u2022`\"'(\[{~]|\d+[.)])*\Z")
+_SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|\n[ \t]*\n|\n[ \t]*(?:[-*\u2022]|\d+[.)])[ \t]")
+_INTRODUCTION: Final = 240
+
+
+def is_denied(text: str, start: int, after: int = 0) -> bool:
+    """Whether the sentence that introduces what starts here says that it is not to be done, or was done before.
+
+    >>> is_denied("Never run this: x()", 16), is_denied("I can't see it, so: x()", 20), is_denied("Run it: x()", 8)
+    (True, False, False)
+    """
+    before = text[max(after, start - _INTRODUCTION) : start]
+    lead = _LEADS_IN.search(before[-40:])
+    if lead is not None:
+        before = before[: len(before) - len(lead.group())]
+    sentence = before[max((end.end() for end in _SENTENCE_END.finditer(before)), default=0) :]
+    denial = None
+    for denial in _DENIES.finditer(sentence):
+        pass
+    return denial is not None and _TURNS.search(sentence, denial.end()) is None
+
+
 class _Scan:
     def __init__(self, finder: Finder) -> None:
         self.finder = finder
@@ -140,6 +174,7 @@ class _Scan:
         self.unclosed: set[str] = set()
         self.guards = _guarded(self.text)
         self.guard = 0
+        self.denied = -1
 
     def run(self) -> list[Statement]:
         position = 0
@@ -211,6 +246,15 @@ class _Scan:
         above = self.text[self.text.rfind("\n", max(0, line - 400), max(line, 0)) + 1 : max(line, 0)]
         return _EXAMPLE.match(above) is not None
 
+    def _denied(self, start: int, end: int) -> bool:
+        """Whether the text says that what starts here is not to be done; what follows on it at once is meant as well."""
+        last = self.found[-1].end if self.found else 0
+        goes_on = self.denied >= 0 and not any(map(str.isalnum, self.text[self.denied : min(start, self.denied + 80)]))
+        if goes_on or is_denied(self.text, start, last):
+            self.denied = end
+            return True
+        return False
+
     def _is_guarded(self, position: int) -> bool:
         guards = self.guards
         while self.guard < len(guards) and guards[self.guard][1] <= position:
@@ -263,7 +307,8 @@ class _Scan:
             return end
         if fenced and self.text[end : end + 40].lstrip().startswith((":", "->", "{")) and self.text[position] not in "[{":
             return end
-        self.found.append(Statement(calls, start, end, fenced))
+        if not self._denied(start, end):
+            self.found.append(Statement(calls, start, end, fenced))
         return end
 
     def _past_broken(self, position: int, broken: int) -> int:
@@ -316,7 +361,8 @@ class _Scan:
         if not known.takes_any(resolved) and not all(squash(key) in declared for key in value):
             return brace
         call = FoundCall(resolved, value, None, tuple(notes_of(finder.reader)))
-        self.found.append(Statement([call], start, finder.end, fenced))
+        if not self._denied(start, finder.end):
+            self.found.append(Statement([call], start, finder.end, fenced))
         return finder.end
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
-__all__ = ["Fence", "fence_around", "fences_in", "trim", "unescape_markdown", "without_thoughts"]
+__all__ = ["Fence", "fence_around", "fences_in", "trim", "unescape_markdown", "without_asides", "without_thoughts"]
 
 _BLANK: Final = " \t\r\n\f\v\ufeff\u200b\u200c\u200d\u2060\x00"
 _SPECIAL: Final = (
@@ -18,7 +19,18 @@ _ESCAPED_NAME: Final = re.compile(r"(?<![\w.\\])[\w.\\]++(?=\s*+[(=:\"'`])")
 _ESCAPED: Final = re.compile(r"(?<!\\)\\(?=[_*\[\]])")
 
 
-_THOUGHTS: Final = (("<think>", "</think>"), ("<thinking>", "</thinking>"), ("[THINK]", "[/THINK]"), ("<thought>", "</thought>"))
+_THOUGHTS: Final = (("<think>", "</think>"), ("<thinking>", "</thinking>"), ("[THINK]", "[/THINK]"), ("<thought>", "</thought>"), ("<reasoning>", "</reasoning>"), ("<scratchpad>", "</scratchpad>"))
+_OTHERS: Final = "user|system|tool|function|developer|ipython|observation|environment"
+# Where thoughts, results of tools, and what others say begin.
+_ASIDE: Final = re.compile(
+    r"<(?P<tag>think|thinking|thought|thoughts|reasoning|scratchpad|reflection|analysis|tool_results?|tool_responses?|tool_outputs?"
+    r"|function_results?|function_responses?|function_outputs?|observation)>"
+    rf"|\[THINK\]|\[INST\]|<\|im_start\|>\s*+(?:{_OTHERS})\b|<\|start_header_id\|>\s*+(?:{_OTHERS})\s*+<\|end_header_id\|>"
+    rf"|<\|(?:{_OTHERS})\|>|<start_of_turn>(?:user|tool)\b|<\|start\|>\s*+(?:{_OTHERS}|functions\.[\w.]++)\b"
+    r"|<\|channel\|>\s*+analysis\b(?![^<\n]{0,80}\bto=)"
+)
+_BRACKETED: Final = re.compile(r"\[/(?:THINK|INST)\]")
+_TURN: Final = re.compile(r"<\|(?:im_end|im_start|eot_id|eom_id|start_header_id|assistant|end|call|return|start|channel)\|>|<end_of_turn>")
 _VALUE_STARTS: Final = ("{", "[", '"', "'", "<", "`", "(")
 
 
@@ -53,7 +65,7 @@ def trim(text: str) -> tuple[str, bool]:
 
 
 def without_thoughts(text: str) -> str:
-    """The text after the model's thoughts, where it starts with some.
+    """The text after the model's thoughts, where it starts with some; nothing where they never end.
 
     >>> without_thoughts("<think>maybe {} ?</think>[]")
     '[]'
@@ -61,11 +73,51 @@ def without_thoughts(text: str) -> str:
     begun = text.lstrip()
     for opening, closing in _THOUGHTS:
         # Some models leave out the opening tag; a text that begins as a value holds no thoughts.
-        if begun.startswith(opening) or (closing in begun and begun[:1] not in _VALUE_STARTS):
+        opens = begun.startswith(opening)
+        if opens or (closing in begun and begun[:1] not in _VALUE_STARTS):
             end = begun.find(closing)
             if end >= 0:
                 return begun[end + len(closing) :].lstrip()
+            if opens:
+                return ""
     return text
+
+
+def without_asides(text: str, is_inside: Callable[[int, int], bool]) -> str:
+    """The text without what the model only thought, what tools gave, and what others said.
+
+    Args:
+        text: a model's output.
+        is_inside: whether a mark at the second index stands inside a value that starts at or after the first one.
+
+    >>> without_asides("a<tool_result>b</tool_result>c<|im_start|>user d<|im_end|>e", lambda start, mark: False)
+    'a c e'
+    """
+    aside = _ASIDE.search(text)
+    if aside is None:
+        return text
+    kept: list[str] = []
+    start = scanned = 0
+    while aside is not None:
+        if is_inside(scanned, aside.start()):
+            scanned = aside.start()
+            aside = _ASIDE.search(text, aside.end())
+            continue
+        kept.append(text[start : aside.start()])
+        closing = _closing_of(aside)
+        end = closing.search(text, aside.end())
+        if end is None:
+            start = len(text)
+            break
+        start = scanned = end.start() if end.group().startswith("<|") and "end" not in end.group() else end.end()
+        aside = _ASIDE.search(text, start)
+    return " ".join((*kept, text[start:]))
+
+
+def _closing_of(aside: re.Match[str]) -> re.Pattern[str]:
+    if aside.group("tag"):
+        return re.compile(rf"</{aside.group('tag')}>")
+    return _BRACKETED if aside.group().startswith("[") else _TURN
 
 
 def fence_around(text: str) -> str | None:
