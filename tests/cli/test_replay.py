@@ -71,7 +71,7 @@ all                  9            2       3        4       44.4
 Changes in the calls that passed
 kind       conversion      risk     count  first seen
 coerced    str->bool       warning      1  line 6: search_flights $.nonstop
-matched    prefix          warning         1  line 2: search_flights $.cabin
+matched    prefix          warning      1  line 2: search_flights $.cabin
 coerced    str->int        info         1  line 2: search_flights $.passengers
 extracted  tool-call tags  info         1  line 9: shout
 defaulted                  info         8  line 1: search_flights $.nonstop

@@ -12,6 +12,8 @@ from toolbox.payload.conventions.marked import marked_calls, spoken_text
 from toolbox.payload.finder import Finder, allowed, notes_of, truncated
 from toolbox.payload.found import ExtractedPayload, FoundCall, KnownTools, step
 from toolbox.payload.limits import too_deep
+from toolbox.payload.parts import is_part, is_unmeant
+from toolbox.payload.prose import statements
 from toolbox.payload.reader import Broken, CallText, Cut
 from toolbox.payload.repeated import at_parameters, of_calls, within
 from toolbox.payload.shapes import ARGUMENT_KEYS, NAME_KEYS, calls_in, is_report, squash
@@ -26,6 +28,9 @@ _CALL: Final = re.compile(r"[\[(`\s]*((?:[^\W\d]|\$)[\w.$]*+)\s?\(")
 # What an object can start with.
 _STARTS: Final = re.compile(r"\s*+(?:[\"'\u201c\u201d\u201e\u2018\u2019}/#\ufeff\u200b\x00]|\w|\$|\Z)")
 _MEMBER: Final = re.compile(r"\s*+[\"'\u201c\u2018]?[\w$ .-]{1,80}[\"'\u201d\u2019]?\s*+:")
+_CALLED: Final = re.compile(r"(?<![\w$.])((?:[^\W\d]|\$)[\w.$]*+)\s?\(")
+# How many of the objects that are the same are looked at with what surrounds them.
+_LOOKED_AT: Final = 20
 _CLOSERS: Final = re.compile(r"[\s\])}`;.]*\Z")
 _SHAPE: Final = 'send one JSON object, such as {"name": value}, and nothing else'
 
@@ -72,13 +77,14 @@ def extract_arguments(
 
 
 class _Ladder:
-    __slots__ = ("known", "name", "notes", "policy", "tool")
+    __slots__ = ("broken", "known", "name", "notes", "policy", "tool")
 
     def __init__(self, policy: Policy, known: KnownTools | None, tool: str | None) -> None:
         self.policy = policy
         self.known = known
         self.tool = tool
         self.name: str | None = None
+        self.broken: Broken | None = None
         self.notes: list[Diagnostic] = []
 
     def climb(self, text: str, layer: int) -> Any:
@@ -245,9 +251,23 @@ class _Ladder:
             if found is not None:
                 mark = step(DiagnosticKind.EXTRACTED, Risk.WARNING, "a call as code", "send the arguments alone")
                 return self._of_call(found, mark, layer)
-        if call is not None and self.known is not None and self.known.resolve(call.group(1)) is not None and "{" not in text:
-            raise _wrong_tool()
+        if call is not None and self.known is not None and "{" not in text:
+            named = self.known.resolve(call.group(1))
+            if named is not None and named != self.tool:
+                raise _wrong_tool()
+        spoken = self._spoken(text)
+        if spoken:
+            return self._of_calls(spoken, layer, step(DiagnosticKind.EXTRACTED, Risk.WARNING, "a call as code", "send the arguments alone"))
+        if self.broken is not None and "{" not in text:
+            raise _nothing_found(self.broken, bounded, self.policy)
         return self._candidates(finder, layer, bounded)
+
+    def _spoken(self, text: str) -> list[FoundCall]:
+        """The calls of the tool, or of other tools, that stand in the text as code."""
+        if self.tool is None or len(text) > self.policy.limits.repair_text or not any(map(self._is_meant, _CALLED.findall(text))):
+            return []
+        found = statements(Finder(unescape_markdown(text), _Meant(self), self.policy))
+        return [call for statement in found for call in statement.calls]
 
     def _quoted(self, finder: Finder, layer: int) -> Any:
         """The object in a text that is one quoted text as a whole, in whatever quotes."""
@@ -262,13 +282,14 @@ class _Ladder:
         self.notes += notes_of(finder.reader)
         return self._decoded(value, layer)
 
-    def _of_calls(self, calls: Sequence[FoundCall], layer: int) -> Any:
+    def _of_calls(self, calls: Sequence[FoundCall], layer: int, mark: Diagnostic | None = None) -> Any:
         first = calls[0]
         if any((call.name, call.arguments) != (first.name, first.arguments) for call in calls):
             raise _ambiguous(len(calls))
         if len(calls) > 1:
             self.notes.append(_repeated())
-        return self._of_call(first, step(DiagnosticKind.EXTRACTED, Risk.INFO, "tags of a tool call", "send the arguments alone"), layer)
+        tags = step(DiagnosticKind.EXTRACTED, Risk.INFO, "tags of a tool call", "send the arguments alone")
+        return self._of_call(first, mark or tags, layer)
 
     def _as_code(self, finder: Finder) -> FoundCall | None:
         """The call that the whole text consists of, as code."""
@@ -279,7 +300,8 @@ class _Ladder:
         position = start.end() if start is not None else 0
         try:
             value = finder.value(position, calls=True) if text[position] in "[(" else finder.call(position)
-        except Broken:
+        except Broken as error:
+            self.broken = error
             return None
         in_list = isinstance(value, list) and len(value) == 1
         if in_list:
@@ -341,6 +363,11 @@ class _Ladder:
         start, _, value, notes = found[0]
         if any(not _same(value, other[2]) for other in found[1:]):
             raise _ambiguous(len(found))
+        declared = self.known.parameters(self.tool) if self.known is not None and self.tool is not None else ()
+        if any(is_part(text, other[0], other[1], declared) for other in found[:_LOOKED_AT]):
+            raise _only_a_part()
+        if any(is_unmeant(text, other[0]) for other in found[:_LOOKED_AT]):
+            raise PayloadError("not_json", f"the object in the text is not said to be the arguments; {_SHAPE}")
         after = found[-1][1]
         if start > 0 or _CLOSERS.match(text, after) is None:
             in_fence = any(fence.body <= start < fence.body_end for fence in fences_in(text))
@@ -365,6 +392,28 @@ class _Ladder:
             return _NOTHING
         self.notes += notes
         return self._parsed(value, layer)
+
+
+class _Meant:
+    """The tool that the arguments are for, under each name that is meant for it, beside all other tools."""
+
+    def __init__(self, ladder: _Ladder) -> None:
+        self._ladder = ladder
+
+    def resolve(self, name: str) -> str | None:
+        ladder = self._ladder
+        if ladder._is_meant(name):
+            return ladder.tool
+        return ladder.known.resolve(name) if ladder.known is not None else None
+
+    def parameters(self, name: str) -> Sequence[str]:
+        return self._ladder.known.parameters(name) if self._ladder.known is not None else ()
+
+    def required(self, name: str) -> Collection[str]:
+        return self._ladder.known.required(name) if self._ladder.known is not None else ()
+
+    def takes_any(self, name: str) -> bool:
+        return self._ladder.known.takes_any(name) if self._ladder.known is not None else True
 
 
 class _OneTool:
@@ -400,6 +449,10 @@ def _same(first: Any, second: Any) -> bool:
 
 def _wrong_tool() -> PayloadError:
     return PayloadError("wrong_tool", f"the arguments name another tool than the one that was called; {_SHAPE}")
+
+
+def _only_a_part() -> PayloadError:
+    return PayloadError("not_json", f"the object in the text is only a part of the arguments; {_SHAPE}")
 
 
 def _repeated() -> Diagnostic:
