@@ -197,7 +197,7 @@ def test_what_is_not_secret_is_shown() -> None:
     assert [item.before for item in record.diagnostics] == [5]
     strict = Watched(by_name, STRICT, secret=["api_key"])
     refused = str(strict.run({"api_key": 4242, "q": [4711]}).error)
-    assert f'$.api_key: expected text, got "{MASK}"' in refused
+    assert "$.api_key: expected text, and another value came, which is kept secret" in refused
     assert "$.q: expected text, got [4711]" in refused
     assert strict.sink.records[-1].arguments == {"api_key": MASK, "q": [4711]}
 

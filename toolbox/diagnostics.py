@@ -313,6 +313,8 @@ class Failure:
             text = f"{self.path}: there is no such parameter"
         elif self.value is ABSENT:
             text = f"{self.path}: expected {self.expected}"
+        elif self.value is MASK:
+            text = f"{self.path}: expected {self.expected}, and another value came, which is kept secret"
         else:
             text = f"{self.path}: expected {self.expected}, got {shorten(self.value)}"
         if self.detail:

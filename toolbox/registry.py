@@ -71,6 +71,7 @@ class Registry:
         converters: Mapping[type, Converter] | None = None,
     ) -> None:
         prepare()
+        _check_policy(policy)
         self.policy = Policy.from_environment() if policy is None else policy
         self._tools: dict[str, Tool] = {}
         self._names = ToolNames(self._tools)
@@ -387,6 +388,7 @@ class Registry:
 
     def tightened(self, policy: Policy) -> Registry:
         """A registry with the same tools and services, under this registry's policy tightened by another one."""
+        _check_policy(policy)
         stricter = Registry(self.policy.tightened(policy), converters=self._converters)
         stricter._services = replace(self._services, known=stricter._names)
         for item in self:
@@ -764,6 +766,14 @@ def _as_found(found: Tool, name: Any, call: Call) -> Call:
         return call
     renamed = Diagnostic("$", DiagnosticKind.RENAMED, Risk.INFO, str(name), found.name, "tool", f"Call it {found.name}")
     return replace(call, found=(renamed, *call.found))
+
+
+def _check_policy(policy: Any) -> None:
+    """A name is no policy: which of them is meant is said by `Policy.from_name`."""
+    if policy is not None and not isinstance(policy, Policy):
+        raise TypeError(
+            f"policy must be a Policy, such as STRICT or Policy.from_name({str(policy)[:40]!r}), and is a {type(policy).__name__}"
+        )
 
 
 def _name_text(name: Any) -> str:

@@ -10,7 +10,8 @@ from typing import Any, Final
 from toolbox.annotations import CallableShape, Converter, Injection, read_callable
 from toolbox.binding import Binder
 from toolbox.coercion import Coercer, build_coercer
-from toolbox.diagnostics import Diagnostic, Risk
+from toolbox.diagnostics import Diagnostic, Risk, shorten
+from toolbox.errors import RegistrationError, ToolboxError
 from toolbox.matching import NameIndex, closest, normalise
 from toolbox.policy import Policy
 from toolbox.schema.writing import write_schema
@@ -157,10 +158,21 @@ def make_tool(
     schema_problems: Sequence[str] = (),
     also_reserved: Iterable[str] = (),
 ) -> Tool:
-    """A tool of its parts, ready to be called under a policy."""
+    """A tool of its parts, ready to be called under a policy.
+
+    Raises:
+        RegistrationError: an option is no such thing, or the schema needs a validator that is not installed.
+    """
+    problems = _option_problems(own_policy, timeout_s)
+    if problems:
+        raise RegistrationError(name, problems)
     effective = _effective(policy, own_policy, high_risk)
     reserved = frozenset((*(item.name for item in injections), *also_reserved))
     hidden = frozenset(secret) | _secret_fields(document)
+    try:
+        coerce = build_coercer(document, effective)
+    except ToolboxError as error:
+        raise RegistrationError(name, [str(error)]) from error
     return Tool(
         name=name,
         description=description,
@@ -180,8 +192,18 @@ def make_tool(
         flat=not hidden and _is_flat(document),
         schema_problems=tuple(schema_problems),
         bind=Binder(name, document, effective, reserved),
-        coerce=build_coercer(document, effective),
+        coerce=coerce,
     )
+
+
+def _option_problems(policy: Any, timeout_s: Any) -> list[str]:
+    """What is wrong with the options of a tool."""
+    problems = []
+    if policy is not None and not isinstance(policy, Policy):
+        problems.append(f"policy must be a Policy, such as STRICT, and is a {type(policy).__name__}")
+    if timeout_s is not None and (isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not timeout_s > 0):
+        problems.append(f"timeout_s must be a number of seconds above 0, and is {shorten(timeout_s)}")
+    return problems
 
 
 def read_tool(

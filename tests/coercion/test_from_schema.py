@@ -11,7 +11,7 @@ from toolbox.policy import LENIENT, STRICT, Missing, Policy
 from toolbox.schema import read_schema
 from toolbox.types import NumberText
 
-UNICODE = {"type": "string", "format": "date"}
+DECIMAL = {"anyOf": [{"type": "number"}, {"type": "string", "format": "decimal"}]}
 
 
 def coerce(schema: Any, value: Any, policy: Policy = LENIENT) -> tuple[Any, Outcome]:
@@ -29,6 +29,11 @@ def coerce(schema: Any, value: Any, policy: Policy = LENIENT) -> tuple[Any, Outc
         ({"type": "number"}, "5", 5),
         ({"type": "number"}, "5.5", 5.5),
         ({"type": "number"}, NumberText("5.50"), 5.5),
+        (DECIMAL, "1.10", "1.10"),
+        (DECIMAL, NumberText("1.10"), 1.1),
+        (DECIMAL, " 1.10 ", "1.10"),
+        (DECIMAL, '"1.10"', "1.10"),
+        (DECIMAL, "1,234.5", "1234.5"),
         ({"type": "string", "format": "date"}, "2026-07-02", "2026-07-02"),
         ({"type": "string", "format": "date"}, " 2026-07-02 ", "2026-07-02"),
         ({"type": "string", "format": "date"}, "2026-07-02T00:00:00", "2026-07-02"),

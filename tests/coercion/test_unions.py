@@ -4,7 +4,7 @@ import datetime as dt
 import json
 import pathlib
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Optional, Union
+from typing import Annotated, Any, Literal, NamedTuple, Optional, Union
 
 import pydantic
 import pytest
@@ -27,6 +27,11 @@ class Cat:
 class Dog:
     kind: Literal["dog"]
     name: str
+
+
+class Corner(NamedTuple):
+    x: int
+    y: float
 
 
 @dataclass
@@ -188,6 +193,21 @@ def test_recursion_in_unions_stays_linear(policy: Policy) -> None:
     assert made is INVALID
     assert len(out.known or {}) <= 4 * 60
     assert out.failures
+
+
+def test_values_decoded_from_text_are_told_apart() -> None:
+    """What was worked out for one value is never taken for another, however alike their places read."""
+    document = read_annotation(dict[str, list[Union[list[int], list[str]]]])
+    sent = {f"{'k' * 100}{n}": f"[[{n}]]" if n % 2 else f'[["x{n}"]]' for n in range(50)}
+    made, out = coerce(document, sent)
+    assert out.failures == []
+    assert list(made.values()) == [[[n]] if n % 2 else [[f"x{n}"]] for n in range(50)]
+
+
+def test_a_named_tuple_that_is_ready() -> None:
+    """An instance of a NamedTuple is that, and not an array for another member."""
+    ready = Corner(1, 0.5)
+    assert coerce(Union[Corner, None, list[bool]], ready)[0] is ready
 
 
 def test_nested_text_in_unions_stays_linear() -> None:

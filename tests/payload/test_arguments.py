@@ -163,7 +163,7 @@ REFUSED: list[tuple[str, str, str]] = [
         "2 different objects",
     ),
     ("f(a='x", "truncated", CUT),
-    ("f(a=1, 2)", "not_json", "there is no JSON object"),
+    ("f(a=1, 2)", "not_json", "an argument without a name came after one with a name"),
     # limits
     ("\ufeff" + "[" * 70 + "]" * 70, "too_deep", "64 levels"),
     ('{"a": "\n", "b": ' + "[" * 70 + "]" * 70 + "}", "too_deep", "64 levels"),

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from toolbox.diagnostics import Diagnostic, Failure, Risk
+from toolbox.diagnostics import ABSENT, Diagnostic, Failure, Risk
+from toolbox.json_values import snapshot
 
 __all__ = ["AuditRecord", "CallStatus", "MemorySink", "Sink"]
 
@@ -89,6 +90,47 @@ class AuditRecord:
     def worst_risk(self) -> Risk | None:
         """The highest risk among the changes, or None when nothing was changed."""
         return max((item.risk for item in self.diagnostics), default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain JSON data, as a sink of lines or rows stores it; what is absent is left out."""
+        worst = self.worst_risk
+        return {
+            "id": self.id,
+            "time": self.time,
+            "tool": self.tool,
+            "policy": self.policy,
+            "status": self.status.value,
+            "call_id": self.call_id,
+            "arguments": self.arguments,
+            "invoked": self.invoked,
+            "worst_risk": None if worst is None else worst.name.lower(),
+            "diagnostics": [_plain_diagnostic(item) for item in self.diagnostics],
+            "failures": [_plain_failure(item) for item in self.failures],
+            "error": self.error,
+            "duration_ms": self.duration_ms,
+            "metadata": dict(self.metadata),
+        }
+
+
+def _plain_diagnostic(item: Diagnostic) -> dict[str, Any]:
+    said: dict[str, Any] = {"path": item.path, "kind": item.kind.value, "risk": item.risk.name.lower(), "conversion": item.conversion}
+    values = {"before": item.before, "after": item.after}
+    return {**said, **{name: snapshot(value) for name, value in values.items() if value is not ABSENT}, "suggestion": item.suggestion}
+
+
+def _plain_failure(item: Failure) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "path": item.path,
+        "reason": item.reason.value,
+        "expected": item.expected,
+        "detail": item.detail,
+        "suggestion": item.suggestion,
+    }
+    if item.value is not ABSENT:
+        made["value"] = snapshot(item.value)
+    if item.would_be is not None:
+        made["would_be"] = _plain_diagnostic(item.would_be)
+    return made
 
 
 Sink = Callable[[AuditRecord], None]

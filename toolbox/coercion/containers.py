@@ -130,9 +130,18 @@ class _OtherReadings:
         return self.wrapped(value, path, out)
 
     def wrapped(self, value: Any, path: Path, out: Outcome, risk: Risk = WARNING) -> Any:
-        before = len(out.failures)
-        item = self.item(value, path, out)
-        if item is INVALID or len(out.failures) > before or (self.holds is not None and not self.holds([item], value, path, out)):
+        trial = Outcome(out.known)
+        item = self.item(value, path, trial)
+        if item is INVALID or trial.failures:
+            first = trial.failures[0]
+            # What is wrong with the one item says something only where it is an item's value that came.
+            detail = f"as one item, {first.detail}" if first.detail and first.path == path_text(path) else ""
+            if isinstance(value, Mapping):
+                out.failures.extend(trial.failures)
+                return INVALID
+            return out.fail(path, first.reason, self.expected, value, detail, first.suggestion or "Send an array", first.would_be)
+        out.diagnostics.extend(trial.diagnostics)
+        if self.holds is not None and not self.holds([item], value, path, out):
             return INVALID
         return self.judge.change(
             out,

@@ -255,6 +255,7 @@ def _decimal(node: NumberType, builder: Builder) -> Coercer:
     def coerce_decimal(value: Any, path: Path, out: Outcome) -> Any:
         if isinstance(value, list) and is_single(value):
             return single_item(coerce_decimal, value, expected, path, out, judge)
+        before = len(out.diagnostics)
         exact = read(value, path, out)
         if exact is INVALID:
             return INVALID
@@ -267,7 +268,10 @@ def _decimal(node: NumberType, builder: Builder) -> Coercer:
             return INVALID
         if not keep_json:
             return exact
-        return value if isinstance(value, str) and value.strip() == value else plain(value)
+        if isinstance(value, str):
+            # Text that says the number plainly stays as it came; text that had to be read is written anew.
+            return value if len(out.diagnostics) == before else format(exact, "f")
+        return plain(value)
 
     def read(value: Any, path: Path, out: Outcome) -> Any:
         if isinstance(value, bool):

@@ -142,6 +142,8 @@ class _Members:
             for item in members
         )
         self.takes_arrays = any(member.kind in _HOLDING_ARRAYS for member in self.members)
+        resolved = [(member, builder.resolve(member.node).instance) for member in self.members]
+        self.makers = tuple((member, instance) for member, instance in resolved if instance is not None)
 
     def coerce(self, value: Any, path: Path, out: Outcome) -> Any:
         if not self.takes_arrays and is_single(value):
@@ -158,8 +160,9 @@ class _Members:
         key = (id(self), id(value), path_text(path))
         if key not in out.known:
             trial = Outcome(out.known)
-            out.known[key] = (self.choose(members, value, path, trial), trial)
-        made, trial = out.known[key]
+            # The value is held too: what was decoded from text would be gone, and its identity given to another value.
+            out.known[key] = (self.choose(members, value, path, trial), trial, value)
+        made, trial, _ = out.known[key]
         out.diagnostics.extend(trial.diagnostics)
         out.failures.extend(trial.failures)
         out.residual.update(trial.residual)
@@ -208,8 +211,12 @@ class _Members:
             if tagged:
                 return tagged
             return self.owners(value, [item for item in self.members if item.kind in ("object", "any")]) or self.members
-        if isinstance(value, list | tuple):
+        if isinstance(value, list):
             return [item for item in self.members if item.kind in ("array", "any")] or self.members
+        if isinstance(value, tuple):
+            # An instance of a NamedTuple is a tuple as well.
+            made = [member for member, instance in self.makers if isinstance(value, instance)]
+            return made or [item for item in self.members if item.kind in ("array", "any")] or self.members
         return self.members
 
     def owners(self, value: Mapping[Any, Any], members: Sequence[_Member]) -> Sequence[_Member]:

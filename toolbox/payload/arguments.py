@@ -149,11 +149,11 @@ class _Ladder:
 
     def _names_the_tool(self, value: Mapping[str, Any]) -> bool:
         written = [value[key] for key in NAME_KEYS if isinstance(value.get(key), str)]
-        return self.tool is not None and any(self._is_meant(name) for name in written)
+        return self.tool is not None and any(self.is_meant(name) for name in written)
 
     def _is_certain(self, value: Mapping[str, Any], call: FoundCall) -> bool:
         """Whether an envelope holds more than usual and still is one: it names the tool, which has no parameters called so."""
-        if self.tool is None or not self._is_meant(call.name):
+        if self.tool is None or not self.is_meant(call.name):
             return False
         declared = {squash(name) for name in self.known.parameters(self.tool)} if self.known is not None else set[str]()
         return not any(squash(key) in declared for key in value if key in NAME_KEYS or key in ARGUMENT_KEYS)
@@ -165,7 +165,7 @@ class _Ladder:
         declared = {squash(name) for name in self.known.parameters(self.tool)}
         return all(squash(str(key)) in declared for key in value)
 
-    def _is_meant(self, name: str) -> bool:
+    def is_meant(self, name: str) -> bool:
         if self.tool is None:
             return True
         if self.known is not None and self.known.resolve(name) == self.tool:
@@ -173,7 +173,7 @@ class _Ladder:
         return squash(name) == squash(self.tool) or squash(name.rpartition(".")[2]) == squash(self.tool)
 
     def _of_call(self, call: FoundCall, mark: Diagnostic, layer: int) -> Any:
-        if not self._is_meant(call.name):
+        if not self.is_meant(call.name):
             raise _wrong_tool()
         self.name = self.tool or call.name
         self.notes.append(mark)
@@ -246,7 +246,7 @@ class _Ladder:
             if quoted is not _NOTHING:
                 return quoted
         call = _CALL.match(unescape_markdown(text))
-        if call is not None and (self.tool is None or self._is_meant(call.group(1))):
+        if call is not None and (self.tool is None or self.is_meant(call.group(1))):
             found = self._as_code(finder)
             if found is not None:
                 mark = step(DiagnosticKind.EXTRACTED, Risk.WARNING, "a call as code", "send the arguments alone")
@@ -264,7 +264,7 @@ class _Ladder:
 
     def _spoken(self, text: str) -> list[FoundCall]:
         """The calls of the tool, or of other tools, that stand in the text as code."""
-        if self.tool is None or len(text) > self.policy.limits.repair_text or not any(map(self._is_meant, _CALLED.findall(text))):
+        if self.tool is None or len(text) > self.policy.limits.repair_text or not any(map(self.is_meant, _CALLED.findall(text))):
             return []
         found = statements(Finder(unescape_markdown(text), _Meant(self), self.policy))
         return [call for statement in found for call in statement.calls]
@@ -303,9 +303,9 @@ class _Ladder:
         except Broken as error:
             self.broken = error
             return None
-        in_list = isinstance(value, list) and len(value) == 1
-        if in_list:
-            value = value[0]
+        in_list = False
+        if isinstance(value, list) and len(value) == 1:
+            in_list, value = True, value[0]
         if not isinstance(value, CallText) or _CLOSERS.match(text, finder.end) is None:
             return None
         if value.name == "dict" and self.tool is None:
@@ -402,7 +402,7 @@ class _Meant:
 
     def resolve(self, name: str) -> str | None:
         ladder = self._ladder
-        if ladder._is_meant(name):
+        if ladder.is_meant(name):
             return ladder.tool
         return ladder.known.resolve(name) if ladder.known is not None else None
 
@@ -425,14 +425,14 @@ class _OneTool:
     def resolve(self, name: str) -> str | None:
         return name
 
-    def parameters(self, name: str) -> Sequence[str]:
+    def parameters(self, name: str) -> Sequence[str]:  # noqa: ARG002 - it has one tool
         ladder = self._ladder
         return ladder.known.parameters(ladder.tool) if ladder.known is not None and ladder.tool is not None else ()
 
     def required(self, name: str) -> Collection[str]:
         return (name,)
 
-    def takes_any(self, name: str) -> bool:
+    def takes_any(self, name: str) -> bool:  # noqa: ARG002 - it has one tool
         return False
 
 

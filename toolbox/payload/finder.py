@@ -68,6 +68,15 @@ def allowed(notes: Sequence[Diagnostic], policy: Policy) -> PayloadError | None:
     return None
 
 
+def _is_spoken_of(call: CallText, declared: Sequence[str]) -> bool:
+    """Whether this is how a function is declared or spoken of, not how it is called: names of types or of its parameters are its values."""
+    if any(bare in _TYPE_NAMES for bare in call.bare.values()):
+        return True
+    if any(declared[key] == bare for key, bare in call.bare.items() if isinstance(key, int) and key < len(declared)):
+        return True
+    return len(call.bare) == len(call.keywords) + len(call.positional) and all(bare == key for key, bare in call.bare.items())
+
+
 def _moved(notes: list[Diagnostic], place: str, at: str) -> list[Diagnostic]:
     """The records, where those of a place have their paths from `at` on."""
     if not any(note.kind is DiagnosticKind.DUPLICATE_KEY for note in notes):
@@ -219,10 +228,7 @@ class Finder:
         arguments = dict(call.keywords)
         notes = list(read)
         declared = list(self.known.parameters(name)) if self.known is not None else []
-        by_position = [declared[key] == bare for key, bare in call.bare.items() if isinstance(key, int) and key < len(declared)]
-        if any(bare in _TYPE_NAMES for bare in call.bare.values()) or any(by_position):
-            return None  # this is how a function is declared or spoken of, not how it is called
-        if call.bare and len(call.bare) == len(arguments) + len(call.positional) and all(bare == key for key, bare in call.bare.items()):
+        if call.bare and _is_spoken_of(call, declared):
             return None
         if len(arguments) == 1 and not call.positional and self.known is not None:
             (key, inner), *_ = arguments.items()
@@ -243,7 +249,8 @@ class Finder:
             for index, (key, value) in enumerate(zip(declared, call.positional, strict=False)):
                 arguments[key] = value
                 notes = _moved(notes, f"$[{index}]", path_text((None, key)))
-                notes.append(Diagnostic(path_text((None, key)), DiagnosticKind.BOUND, Risk.WARNING, value, value, "by position", "name the arguments"))
+                path = path_text((None, key))
+                notes.append(Diagnostic(path, DiagnosticKind.BOUND, Risk.WARNING, value, value, "by position", "name the arguments"))
         return FoundCall(name, arguments, None, tuple(notes))
 
     def _fits(self, value: dict[str, Any], name: str, declared: Sequence[str]) -> bool:

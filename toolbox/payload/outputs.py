@@ -108,7 +108,8 @@ def _permitted(call: FoundCall, policy: Policy) -> FoundCall:
     error = allowed(call.diagnostics, policy)
     if error is not None:
         raise error
-    return FoundCall(call.name, call.arguments, call.call_id, at_parameters(call.diagnostics))
+    notes = at_parameters(call.diagnostics)
+    return call if notes is call.diagnostics else FoundCall(call.name, call.arguments, call.call_id, notes)
 
 
 def _binds(call: FoundCall, known: KnownTools) -> bool:

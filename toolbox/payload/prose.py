@@ -65,6 +65,8 @@ _BINDINGS: Final = re.compile(
 )
 # Nothing is assigned: a comment says what should stand here.
 _PLACEHOLDER: Final = re.compile(r"(?:/\*[^*]{0,200}+\*/|//[^\n]{0,200}+|#[^\n]{0,200}+|\.\.\.)[ \t]*+;?[ \t]*+(?:\n|\Z)")
+# An object of a declared class has no literal: where it stands in a call, its name is all that can be sent.
+_OBJECT: Final = re.compile(r"\n?[ \t]*+[A-Z]\w*+[ \t]++[\w$]++[ \t]*+=[ \t]*+new\s")
 _NAMES: Final = re.compile(r"[^\W\d][\w$]*+")
 _END_OF_STATEMENT: Final = re.compile(r"[ \t]*+;?[ \t]*+(?:\n|\r|\Z|#|//)")
 _BRACKETS: Final = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?|[()]")
@@ -140,10 +142,14 @@ _DENIES: Final = re.compile(
     r"|(?:^|\n)\W*(?:observation|history|transcript|tool\s+(?:output|result))s?:\W*\Z",
     re.IGNORECASE,
 )
-_TURNS: Final = re.compile(r"\b(?:but|so|instead|therefore|however|thus|hence|let\s+me|I\s?(?:['\u2019]ll|will|need)|you\s+(?:can|could|need|should))\b", re.IGNORECASE)
+_TURNS: Final = re.compile(
+    r"\b(?:but|so|instead|therefore|however|thus|hence|let\s+me|I\s?(?:['\u2019]ll|will|need)|you\s+(?:can|could|need|should))\b",
+    re.IGNORECASE,
+)
 _LEADS_IN: Final = re.compile(r"(?:\s|```[\w+-]*|[-*>\u2022`\"'(\[{~]|\d+[.)])*\Z")
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|\n[ \t]*\n|\n[ \t]*(?:[-*\u2022]|\d+[.)])[ \t]")
 _INTRODUCTION: Final = 240
+_SHORT: Final = 4
 
 
 def is_denied(text: str, start: int, after: int = 0) -> bool:
@@ -157,10 +163,8 @@ def is_denied(text: str, start: int, after: int = 0) -> bool:
     if lead is not None:
         before = before[: len(before) - len(lead.group())]
     sentence = before[max((end.end() for end in _SENTENCE_END.finditer(before)), default=0) :]
-    denial = None
-    for denial in _DENIES.finditer(sentence):
-        pass
-    return denial is not None and _TURNS.search(sentence, denial.end()) is None
+    denials = list(_DENIES.finditer(sentence))
+    return bool(denials) and _TURNS.search(sentence, denials[-1].end()) is None
 
 
 class _Scan:
@@ -215,7 +219,7 @@ class _Scan:
         end = self.text.find(_SILENT[mark], token.end())
         if end < 0:
             self.unclosed.add(mark)
-            return len(self.text) if mark == "<!--" or mark == "/*" else token.end()
+            return len(self.text) if mark in {"<!--", "/*"} else token.end()
         return end + len(_SILENT[mark])
 
     def _past_object(self, start: int) -> int:
@@ -249,6 +253,8 @@ class _Scan:
     def _denied(self, start: int, end: int) -> bool:
         """Whether the text says that what starts here is not to be done; what follows on it at once is meant as well."""
         last = self.found[-1].end if self.found else 0
+        if self.denied < 0 and start - last < _SHORT:
+            return False
         goes_on = self.denied >= 0 and not any(map(str.isalnum, self.text[self.denied : min(start, self.denied + 80)]))
         if goes_on or is_denied(self.text, start, last):
             self.denied = end
@@ -269,20 +275,27 @@ class _Scan:
 
     def _stands_alone(self, start: int, fenced: bool, bracket: bool = False) -> bool:
         before = self._line_before(start)
-        if (fenced and self._is_example(start)) or self._is_guarded(start):
+        if (fenced and self._is_example(start)) or (self.guards and self._is_guarded(start)):
             return False
-        if not before:
+        if not before or before.isspace():
             return True
-        opening = before.lstrip()
-        if (opening.startswith(("#", "//", "/*")) and not (bracket and opening == "#")) or _INSIDE_TEXT.search(before) is not None or _CONDITION.match(before) is not None:
-            return False
         if fenced and not bracket:
-            stands = (before.count('"') % 2 == 0 or opening.startswith(('"', "'", "[")))
+            opening = before.lstrip()
+            stands = before.count('"') % 2 == 0 or opening.startswith(('"', "'", "["))
         else:
             stands = _OPENERS.fullmatch(before) is not None
             if not stands and bracket and not fenced:
                 stands = ":" in before[-8:] and _LABEL.search(before[-8:]) is not None
-        return stands and _DECLARES.search(before[-80:]) is None
+        return stands and not self._is_inert(before, bracket) and _DECLARES.search(before[-80:]) is None
+
+    def _is_inert(self, before: str, bracket: bool) -> bool:
+        """Whether what follows on this line is a comment, a text in quotes, or code that a condition stands before."""
+        opening = before.lstrip()
+        if opening.startswith(("#", "//", "/*")) and not (bracket and opening == "#"):
+            return True
+        if ('"' in before or "'" in before) and _INSIDE_TEXT.search(before) is not None:
+            return True
+        return _CONDITION.match(before) is not None
 
     def _read(self, position: int, start: int, fenced: bool) -> int:
         finder = self.finder
@@ -332,10 +345,7 @@ class _Scan:
     def _ends_alone(self, end: int) -> bool:
         after = _CLOSERS.match(self.text, end)
         position = after.end() if after is not None else end
-        line_end = self.text.find("\n", end)
-        if line_end < 0:
-            line_end = len(self.text)
-        if position >= line_end or _COMMENT.match(self.text, position):
+        if position >= len(self.text) or self.text.find("\n", end, position) >= 0 or _COMMENT.match(self.text, position):
             return True
         if self.text[position] == "{":
             try:
@@ -386,11 +396,12 @@ def _variables(finder: Finder) -> tuple[dict[str, Any], frozenset[str]]:
             unreadable.add(name)
         if assignment.end() < end:
             continue
+        value = None
         try:
             value = finder.value(assignment.end()) if readable else None
             readable = readable and not finder.reader.cut
         except Broken:
-            if _PLACEHOLDER.match(text, assignment.end()) is None:
+            if _PLACEHOLDER.match(text, assignment.end()) is None and _OBJECT.match(text, assignment.start()) is None:
                 unreadable.add(name)
             continue
         except PayloadError:

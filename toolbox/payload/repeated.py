@@ -33,8 +33,11 @@ def _is_within(path: str, place: str) -> bool:
 
 def at_parameters(notes: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The same records, where repeated keys are said to be at their parameter: which parameters are secret is not known here."""
-    if not any(note.kind is DiagnosticKind.DUPLICATE_KEY for note in notes):
-        return tuple(notes)
+    for note in notes:
+        if note.kind is DiagnosticKind.DUPLICATE_KEY:
+            break
+    else:
+        return notes if isinstance(notes, tuple) else tuple(notes)
     return tuple(
         replace(note, path=_PARAMETER.match(note.path).group())  # type: ignore[union-attr]  # every path starts with $
         if note.kind is DiagnosticKind.DUPLICATE_KEY
@@ -56,7 +59,7 @@ def of_calls(calls: list[FoundCall], value: Any, notes: Sequence[Diagnostic], po
         return [FoundCall(call.name, call.arguments, call.call_id, (*notes, *call.diagnostics)) for call in calls]
     others = [note for note in notes if note.kind is not DiagnosticKind.DUPLICATE_KEY]
     places = _places(value)
-    owned = [places[id(call.arguments)] if id(call.arguments) in places else None for call in calls]
+    owned = [places.get(id(call.arguments)) for call in calls]
     outside = [note for note in repeated if not any(place is not None and _is_within(note.path, place) for place in owned)]
     if any(note.risk > policy.max_risk for note in outside):
         raise PayloadError("ambiguous", "the name or the arguments of a call were given more than once, and differ; send each key once")

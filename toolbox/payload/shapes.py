@@ -53,7 +53,9 @@ _RESULT_KEYS: Final = frozenset(
         *("tool_result", "tool_output", "function_response"),
     )
 )
-_PAST: Final = frozenset(("completed", "complete", "success", "succeeded", "successful", "done", "ok", "finished", "error", "failed", "executed"))
+_PAST: Final = frozenset(
+    ("completed", "complete", "success", "succeeded", "successful", "done", "ok", "finished", "error", "failed", "executed")
+)
 _OTHER_ROLES: Final = frozenset(("tool", "function", "user", "system", "developer", "ipython", "observation"))
 _RESULT_TYPES: Final = re.compile(r"(?:result|results|output|outputs|response|observation|definition)\Z", re.IGNORECASE)
 _LIST_KEYS: Final = ("tool_calls", "function_calls", "calls", "tools", "toolCalls", "tool_uses", "actions")
@@ -121,10 +123,8 @@ def _calls_of(value: Mapping[str, Any], known: KnownTools | None, loose: bool, d
             calls = _plainly(value[key], known, depth)
             if calls:
                 groups.append((key, calls))
-            elif calls is None and key != "tools":
-                return None
-            elif value[key] and not groups and key == "tools" and not any(other in value for other in (*_LIST_KEYS, *_ONE_KEYS) if other != key):
-                return None
+            elif calls is None and (key != "tools" or not any(other in value for other in (*_LIST_KEYS, *_ONE_KEYS) if other != key)):
+                return None  # beside calls, the tools are those that there are
     named = _named(value, known)
     if named is not None:
         groups.append(("", [named]))
@@ -178,7 +178,7 @@ def _besides(
         return calls
     for call in calls:
         declared = {squash(name) for name in known.parameters(call.name)} if known is not None and known.resolve(call.name) else ()
-        if any(isinstance(key, str) and squash(key) in declared for key in rest):
+        if any(squash(key) in declared for key in rest):
             raise _two_places()
     mark = step(DiagnosticKind.DROPPED, Risk.WARNING, "what stands beside the arguments", "send nothing but the name and the arguments")
     return [FoundCall(call.name, call.arguments, call.call_id, (*call.diagnostics, mark)) for call in calls]
@@ -252,7 +252,7 @@ def _is_definition(value: Mapping[str, Any], key: str, arguments: Mapping[str, A
     """Whether an object describes a tool: it says what the tool is for, and the parameters are names of types or schemas."""
     if not isinstance(value.get("description"), str) or key not in ("parameters", "properties", "params", "input", "arguments", "args"):
         return False
-    return bool(arguments) and all(_is_type(item) for item in arguments.values())
+    return len(arguments) > 0 and all(map(_is_type, arguments.values()))
 
 
 def _is_type(item: Any) -> bool:

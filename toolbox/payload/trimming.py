@@ -19,7 +19,14 @@ _ESCAPED_NAME: Final = re.compile(r"(?<![\w.\\])[\w.\\]++(?=\s*+[(=:\"'`])")
 _ESCAPED: Final = re.compile(r"(?<!\\)\\(?=[_*\[\]])")
 
 
-_THOUGHTS: Final = (("<think>", "</think>"), ("<thinking>", "</thinking>"), ("[THINK]", "[/THINK]"), ("<thought>", "</thought>"), ("<reasoning>", "</reasoning>"), ("<scratchpad>", "</scratchpad>"))
+_THOUGHTS: Final = (
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("[THINK]", "[/THINK]"),
+    ("<thought>", "</thought>"),
+    ("<reasoning>", "</reasoning>"),
+    ("<scratchpad>", "</scratchpad>"),
+)
 _OTHERS: Final = "user|system|tool|function|developer|ipython|observation|environment"
 # Where thoughts, results of tools, and what others say begin.
 _ASIDE: Final = re.compile(

@@ -6,9 +6,11 @@ Tools go out with `export_tools`, responses come in with `read_response` or `str
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from toolbox.diagnostics import json_name
+from toolbox.errors import PayloadError
 from toolbox.providers.records import ExportedTool, ExportReport, Loss, OnUnsupported, PartialCall, SentResult, UnsupportedTool
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+KEYS_NAMED: Final = 5
 
 # Looked at in this order when a response is to be recognised: the ones whose shape says most come first.
 _MODULES: Final = {
@@ -143,15 +146,41 @@ def read_response(
 
     Raises:
         ValueError: the provider is not known.
+        PayloadError: it is no response of the named provider: an error's body, another provider's response, nothing at all.
     """
     from toolbox.providers.shared import plain
     from toolbox.providers.turns import read_turn
 
     data = plain(response)
-    name = provider if provider is not None else next((each for each in _MODULES if _provider(each).recognises(data)), None)
+    found = next((each for each in _MODULES if _provider(each).recognises(data)), None)
+    name = found if provider is None else provider
     if name is None:
         return None
+    if provider is not None:
+        _provider(provider)
+        problem = _misfit(provider, found, data)
+        if problem is not None:
+            raise PayloadError("malformed", problem)
     return read_turn(data, _provider(name), tools=tools, nulls=_holds(strict, name))
+
+
+# Providers whose responses have one shape, or nearly so.
+_CHAT = frozenset({"openai", "mistral", "cohere", "ollama", "json"})
+
+
+def _misfit(provider: str, found: str | None, data: Any) -> str | None:
+    """Why data is no response of a provider, or None when it may be one."""
+    if found == provider or (found in _CHAT and provider in _CHAT):
+        return None
+    if found is not None:
+        return f"this is a response of {found} and not of {provider}"
+    if isinstance(data, Mapping):
+        # The model's message alone is read too, and so are the parameters of a request to an MCP server.
+        if data.get("role") in ("assistant", "model") or (provider == "mcp" and "name" in data):
+            return None
+        held = ", ".join(list(map(str, data))[:KEYS_NAMED]) or "nothing"
+        return f"this is no response of {provider}: it holds {held}"
+    return None if isinstance(data, list) and data else f"this is no response of {provider}, but {json_name(data)}"
 
 
 def _holds(strict: Collection[str] | bool, provider: str) -> bool:
