@@ -182,7 +182,7 @@ def check(tool: Tool, payload: Any, known: KnownTools | None = None, found: Sequ
     """
     out = Outcome()
     if found:
-        out.diagnostics.extend(found)
+        _note_found(found, tool, out)
     arguments = payload
     if type(payload) is dict:
         _check_limits(tool, payload)
@@ -209,11 +209,7 @@ def _extracted(tool: Tool, payload: Any, known: KnownTools | None, out: Outcome)
         except PayloadError as error:
             error.report = _report_of(error, payload, out, tool)
             raise
-        for item in found.diagnostics:
-            if item.risk > tool.policy.max_risk:
-                _judge_repeated_key(item, out)
-            else:
-                out.diagnostics.append(item)
+        _note_found(found.diagnostics, tool, out)
         return found.arguments
     if payload is not None:
         _check_limits(tool, payload)
@@ -227,10 +223,17 @@ def _report_of(error: PayloadError, payload: Any, out: Outcome, tool: Tool) -> C
     return CoercionReport(payload, {}, out.diagnostics, [*out.failures, failure], secret=tool.secret)
 
 
-def _judge_repeated_key(item: Diagnostic, out: Outcome) -> None:
-    """A key that was given more than once with different values: only the model knows which one it means."""
-    detail = "the key was given more than once, with different values"
-    out.failures.append(Failure(item.path, FailureReason.AMBIGUOUS, "each key once", item.before, detail, "Send each key once", item))
+def _note_found(found: Sequence[Diagnostic], tool: Tool, out: Outcome) -> None:
+    """How the arguments were found goes on record, but for keys given more than once with different values where that may not pass."""
+    for item in found:
+        if item.kind is DiagnosticKind.DUPLICATE_KEY and item.risk > tool.policy.max_risk:
+            # Only the model knows which of the values it means.
+            detail = "the key was given more than once, with different values"
+            out.failures.append(
+                Failure(item.path, FailureReason.AMBIGUOUS, "each key once", item.before, detail, "Send each key once", item)
+            )
+        else:
+            out.diagnostics.append(item)
 
 
 def _check_limits(tool: Tool, payload: Any) -> None:

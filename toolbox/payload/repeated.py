@@ -20,7 +20,8 @@ _PARAMETER: Final = re.compile(r"\$(?:\.[^.\[]+|\['(?:[^'\\]|\\.)*'\])?")
 def within(notes: Sequence[Diagnostic], place: str, at: str = "$") -> list[Diagnostic]:
     """The records of a place and below it, with paths from `at` on.
 
-    >>> note = Diagnostic("$.arguments.limit", DiagnosticKind.DUPLICATE_KEY)
+    >>> from toolbox.payload.strict import duplicate_key
+    >>> note = duplicate_key((None, "arguments"), "limit", 1, 2)
     >>> within([note], "$.arguments")[0].path
     '$.limit'
     """
