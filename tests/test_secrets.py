@@ -332,7 +332,7 @@ def in_dict(x: dict[str, Login]) -> None:
     raise ValueError([item.password for item in x.values()])
 
 
-def in_secret_str(x: Annotated[pydantic.SecretStr, Param(secret=True)]) -> None:
+def in_secret_str(x: pydantic.SecretStr) -> None:
     """A sample tool."""
     raise ValueError(x.get_secret_value())
 

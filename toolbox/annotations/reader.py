@@ -368,7 +368,9 @@ class AnnotationReader:
         if shape is not None:
             return self._defined(annotation, _class_name(annotation), lambda: self._read_shape(shape))
         if hasattr(origin, "__get_pydantic_core_schema__"):
-            return _read_by_pydantic(annotation)
+            node, hidden = _read_by_pydantic(annotation)
+            self._hidden = self._hidden or hidden
+            return node
         for base in (bool, int, float, str):
             if issubclass(origin, base):
                 return replace(_SCALARS[base], construct=origin, instance=origin)
@@ -544,19 +546,23 @@ def _validated_by_pydantic(node: Type, annotation: Any) -> Type:
     return replace(node, construct=lambda value: validate(value if before is None else before(value)))
 
 
-def _read_by_pydantic(annotation: Any) -> Type:
-    """A class that only pydantic knows (an e-mail address, a URL, a secret): its schema and its validator do the work."""
+def _read_by_pydantic(annotation: Any) -> tuple[Type, bool]:
+    """A class that only pydantic knows (an e-mail address, a URL, a secret): its schema and its validator do the work.
+
+    Returns:
+        its node, and whether its values are secret: pydantic says so with ``writeOnly``.
+    """
     from pydantic import TypeAdapter
 
     from toolbox.schema import read_schema
 
     adapter = TypeAdapter(annotation)
-    document = read_schema(adapter.json_schema())
+    schema = adapter.json_schema()
+    document = read_schema(schema)
     if document.definitions:
         raise Problem(f"{_shown(annotation)} has a schema with references: use a model instead")
-    return replace(
-        document.root, title=None, construct=adapter.validate_python, instance=annotation if isinstance(annotation, type) else None
-    )
+    instance = annotation if isinstance(annotation, type) else None
+    return replace(document.root, title=None, construct=adapter.validate_python, instance=instance), schema.get("writeOnly") is True
 
 
 def _advice(annotation: Any) -> str:
