@@ -3,7 +3,8 @@
 Every call of the ground truth is rendered as a model would send it, then damaged in one known way, and extracted again. A call counts as
 recovered when every argument comes back with the same type and value; anything else that comes back is a wrong acceptance, which is worse
 than a refusal. A second table cuts payloads off inside a value: nothing shorter than what was sent may come back. A third one puts values
-into the calls that no careful dispatcher may convert.
+into the calls that no careful dispatcher may convert. A fourth one sends the damaged payloads to two tools, one registered with the schema
+and one with a function whose annotations say the same: both must recover the same share.
 
     pip install --no-deps bfcl-eval
     python tests/benchmarks/recovery.py [--limit N] [--json FILE]
@@ -16,15 +17,17 @@ from __future__ import annotations
 import argparse
 import collections
 import importlib.util
+import inspect
 import json
+import keyword
 import random
 import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, NotRequired, Required, TypedDict
 
-from toolbox.errors import ToolboxError
+from toolbox import Registry, ToolboxError
 from toolbox.payload import extract_arguments
 
 CATEGORIES = (
@@ -39,6 +42,9 @@ CATEGORIES = (
     "simple_java",
     "simple_javascript",
 )
+SINGLE_TURN = CATEGORIES[:8]
+DIFFERENCE = 0.2
+UNLIKE_SHOWN = 20
 CUTS = 2_000
 JSON_TYPES = {"object", "array", "string", "number", "integer", "boolean", "null"}
 TYPES = {
@@ -284,8 +290,112 @@ def refusals(calls: list[Sample]) -> dict[str, collections.Counter[str]]:
     return table
 
 
+# -- by schema and by signature ---------------------------------------------------------------------------------------------------------
+
+LIST: Any = list
+LITERAL: Any = Literal
+NAMED: Any = TypedDict
+REQUIRED: Any = Required
+NOT_REQUIRED: Any = NotRequired
+PLAIN: dict[Any, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": None}
+
+
+def annotation(schema: dict[str, Any], name: str) -> Any:
+    """The annotation that says what a schema of the leaderboard says."""
+    if schema.get("enum"):
+        return LITERAL[tuple(schema["enum"])]
+    kind = schema.get("type")
+    if kind == "array":
+        return LIST[annotation(schema.get("items", {}), name)]
+    if kind == "object" and schema.get("properties"):
+        required = schema.get("required", ())
+        return NAMED(
+            name,
+            {
+                key: (REQUIRED if key in required else NOT_REQUIRED)[annotation(item, f"{name}_{key}")]
+                for key, item in schema["properties"].items()
+            },
+        )
+    return dict[str, Any] if kind == "object" else PLAIN.get(kind, Any)
+
+
+def python_name(name: str) -> str:
+    """A name that a parameter can have."""
+    found = re.sub(r"\W", "_", name)
+    return f"{found}_" if keyword.iskeyword(found) or not found.isidentifier() else found
+
+
+def typed_function(sample: Sample) -> tuple[Callable[..., Any], dict[str, str]]:
+    """A function with the parameters of a schema, and the names that Python does not allow, to those that they have there."""
+    properties = sample.schema.get("properties", {})
+    required = sample.schema.get("required", ())
+    parameters = []
+    for name, item in properties.items():
+        known = annotation(item, name)
+        default = inspect.Parameter.empty if name in required else item.get("default")
+        parameters.append(
+            inspect.Parameter(
+                python_name(name),
+                inspect.Parameter.KEYWORD_ONLY,
+                default=default,
+                annotation=known | None if default is None and known is not Any else known,
+            )
+        )
+
+    def call(**arguments: Any) -> dict[str, Any]:
+        return arguments
+
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # functions may have one
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return call, {name: python_name(name) for name in properties if python_name(name) != name}
+
+
+def equal(got: Any, want: Any) -> bool:
+    """Whether two values are the same, a number by its value."""
+    if isinstance(want, dict):
+        return isinstance(got, dict) and all(key in got and equal(got[key], value) for key, value in want.items())
+    if isinstance(want, list):
+        return isinstance(got, list) and len(got) == len(want) and all(map(equal, got, want))
+    return isinstance(got, bool) == isinstance(want, bool) and bool(got == want)
+
+
+def both_ways(calls: list[Sample]) -> dict[str, Any]:
+    """What two tools make of each damaged payload, the one registered with the schema, the other with a function that says the same."""
+    made: dict[str, tuple[Registry, dict[str, str]]] = {}
+    unlike: list[str] = []
+    table: dict[str, dict[str, collections.Counter[str]]] = {}
+    for damage, prepare, render in DAMAGES:
+        rows: dict[str, collections.Counter[str]] = {"typed": collections.Counter(), "schema": collections.Counter()}
+        for sample in calls:
+            if sample.category not in SINGLE_TURN or not sample.schema:
+                continue
+            key = json.dumps(sample.schema)
+            if key not in made:
+                registry = Registry()
+                function, renamed = typed_function(sample)
+                registry.register(function, name="typed", aliases=renamed)
+                registry.register_schema("schema", sample.schema, function, on_schema_problem="report")
+                made[key] = registry, renamed
+            registry, renamed = made[key]
+            want = prepare(sample.arguments)
+            found = {}
+            for way, row in rows.items():
+                try:
+                    report = registry.check(way, render(want))
+                except ToolboxError:
+                    found[way] = "refused"
+                else:
+                    got = {name: report.value.get(renamed.get(name, name) if way == "typed" else name) for name in want}
+                    found[way] = "refused" if not report.ok else "recovered" if equal(got, want) else "other"
+                row[found[way]] += 1
+            if found["typed"] != found["schema"]:
+                unlike.append(f"{damage}: {sample.category}: {sample.name}: typed {found['typed']}, schema {found['schema']}")
+        table[damage] = rows
+    return {"table": table, "unlike": unlike, "tools": len(made)}
+
+
 def measure(folder: Path, limit: int | None = None) -> dict[str, Any]:
-    """All three tables."""
+    """All four tables."""
     calls = list(samples(folder, limit))
     table: dict[str, dict[str, collections.Counter[str]]] = {}
     for damage, prepare, render in DAMAGES:
@@ -294,7 +404,7 @@ def measure(folder: Path, limit: int | None = None) -> dict[str, Any]:
             want = prepare(sample.arguments)
             rows.setdefault(sample.category, collections.Counter())[recovered(render(want), want)] += 1
         table[damage] = rows
-    return {"calls": len(calls), "recovered": table, "cut": cut_off(calls), "refused": refusals(calls)}
+    return {"calls": len(calls), "recovered": table, "cut": cut_off(calls), "refused": refusals(calls), "both": both_ways(calls)}
 
 
 def shown(result: dict[str, Any]) -> Iterator[str]:
@@ -313,6 +423,20 @@ def shown(result: dict[str, Any]) -> Iterator[str]:
     yield "values that must be refused"
     for case, outcome in result["refused"].items():
         yield f"    {case:22} " + ", ".join(f"{what} {count}" for what, count in sorted(outcome.items()))
+    both = result["both"]
+    yield ""
+    yield f"{both['tools']} tools both ways, recovered in percent (wanted: a difference of at most {DIFFERENCE})"
+    yield f"{'':16} {'typed':>8} {'schema':>8} {'difference':>11}"
+    for damage, rows in both["table"].items():
+        typed, schema = (share_of(rows[way]) for way in ("typed", "schema"))
+        yield f"{damage:16} {typed:8.2f} {schema:8.2f} {schema - typed:11.2f}"
+    yield f"{len(both['unlike'])} payloads with another outcome"
+    yield from (f"    {line}" for line in both["unlike"][:UNLIKE_SHOWN])
+
+
+def share_of(row: collections.Counter[str]) -> float:
+    """What was recovered, in percent."""
+    return 100 * row["recovered"] / max(row.total(), 1)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -330,7 +454,8 @@ def main(arguments: list[str] | None = None) -> int:
     if options.json:
         options.json.write_text(json.dumps(result, indent=1), encoding="utf-8")
     wrong = sum(row["wrong"] for rows in result["recovered"].values() for row in rows.values())
-    return 1 if wrong or result["cut"]["SHORTENED"] or any(row["ACCEPTED"] for row in result["refused"].values()) else 0
+    apart = any(abs(share_of(rows["typed"]) - share_of(rows["schema"])) > DIFFERENCE for rows in result["both"]["table"].values())
+    return 1 if wrong or apart or result["cut"]["SHORTENED"] or any(row["ACCEPTED"] for row in result["refused"].values()) else 0
 
 
 if __name__ == "__main__":
