@@ -343,6 +343,9 @@ def _is_out(schema: Any, value: Any) -> bool:
     def found(node: Type) -> Type:
         return document.definitions[node.name] if isinstance(node, Ref) else node
 
+    # 1 beside true among the choices: where other keywords are met with them, only one of the two is kept.
+    if any(_holds_equals(choices) for choices in _enums(schema)):
+        return True
     for node in _nodes(document):
         members = [found(member) for member in node.members] if isinstance(node, UnionType) else []
         fields = [found(item.type) for item in node.fields if not item.required] if isinstance(node, ObjectType) else []
@@ -358,6 +361,17 @@ def _is_out(schema: Any, value: Any) -> bool:
         ):
             return True
     return False
+
+
+def _enums(schema: Any) -> Iterator[list[Any]]:
+    if isinstance(schema, dict) and isinstance(schema.get("enum"), list):
+        yield schema["enum"]
+    for item in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from _enums(item)
+
+
+def _holds_equals(choices: list[Any]) -> bool:
+    return any(isinstance(one, bool) and not isinstance(two, bool) and one == two for one in choices for two in choices)
 
 
 def _described(node: Type) -> set[str]:
@@ -382,7 +396,7 @@ def law_lenient_refuses_nothing_strict_accepts(schema: Any, value: Any) -> None:
         for strictly, loosely in zip(readings(schema, value, STRICT), readings(schema, value, policy), strict=True):
             if strictly.ok:
                 assert loosely.ok, loosely.failures
-                # Where text or null may come, the words for null mean null; a key may be another spelling of a declared one. Both on record.
+                # Where text or null may come, the words for null mean null; a key may be another spelling of a declared one: on record.
                 changed = any(found.conversion == "str->None" or found.kind in ABOUT_KEYS for found in loosely.diagnostics)
                 assert changed or same(loosely.value, strictly.value)
 
