@@ -239,9 +239,10 @@ NORMALISED: list[tuple[Any, Any]] = [
             "$defs": {"root": {"type": "object", "properties": {"child": {"$ref": "#/$defs/root"}}}},
         },
     ),
+    # 1 and true are equal in Python, but two choices in JSON.
     (
-        {"$ref": "#/properties/a%25~1b/items/0", "properties": {"a%/b": {"items": [STRING]}}},
-        {"anyOf": None},
+        {"enum": [1, True], "minimum": 0},
+        {"anyOf": [{"type": "boolean", "enum": [True]}, {"type": "integer", "enum": [1]}]},
     ),
     (
         {"anyOf": [{"$ref": "#here"}, {"$defs": {"x": {"$anchor": "here", "type": "null"}}}]},
@@ -252,7 +253,6 @@ NORMALISED: list[tuple[Any, Any]] = [
         {"items": {"$ref": "#/$defs/s"}, "$defs": {"s": STRING}},
     ),
 ]
-NORMALISED = [case for case in NORMALISED if case[1] != {"anyOf": None}]
 
 
 @pytest.mark.parametrize(("schema", "expected"), NORMALISED)

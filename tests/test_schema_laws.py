@@ -26,8 +26,8 @@ from jsonschema import Draft202012Validator
 from toolbox import LENIENT, STRICT, Policy, coerce_to_schema, normalize_from_schema
 from toolbox.diagnostics import CoercionReport, DiagnosticKind, FailureReason
 from toolbox.policy import ABSORBING
-from toolbox.schema import InvalidSchema, normalise, read_schema, write_schema
-from toolbox.types import DESCRIBING, Document, EnumType, ObjectType, Opaque, Ref, Type, UnionType, children
+from toolbox.schema import InvalidSchema, normalise, read_schema, with_format_notes, write_schema
+from toolbox.types import DESCRIBING, Document, EnumType, ObjectType, Opaque, Ref, StringType, Type, UnionType, children
 
 PROFILES: Final = {"modest": 200, "thorough": 10_000}
 PROFILE = settings(
@@ -338,13 +338,13 @@ def _is_out(schema: Any, value: Any) -> bool:
     """Whether a case is one of those that are known to come out otherwise."""
     leaves = list(_leaves(value))
     says_null = any(isinstance(leaf, str) and leaf.strip().lower() in NULL_WORDS for leaf in leaves)
-    document = read_schema(schema)
+    document = with_format_notes(read_schema(schema), schema)
 
     def found(node: Type) -> Type:
         return document.definitions[node.name] if isinstance(node, Ref) else node
 
-    # 1 beside true among the choices: where other keywords are met with them, only one of the two is kept.
-    if any(_holds_equals(choices) for choices in _enums(schema)):
+    # Python's `$` matches before a last line break, that of JSON Schema does not: there the outside validator is the one that is wrong.
+    if any(isinstance(text, str) and text.endswith("\n") for text in (*leaves, *_keys(value))):
         return True
     for node in _nodes(document):
         members = [found(member) for member in node.members] if isinstance(node, UnionType) else []
@@ -357,32 +357,22 @@ def _is_out(schema: Any, value: Any) -> bool:
             # A property that need not be given, with keywords that only a validator checks: null is not taken for a value that fits it.
             or (None in leaves and any(isinstance(item, Opaque) for item in fields))
             # A text beside the only member of an alternative that is checked by a validator: it is not in the schema that is kept.
-            or (isinstance(node, Opaque) and isinstance(node.schema, dict) and _described(node) - node.schema.keys())
+            or (isinstance(node, Opaque) and isinstance(node.schema, dict) and any(_is_other(node, name) for name in DESCRIBING))
+            # Null beside text whose format is only a note: the words for null are taken as they are where the format is checked.
+            or (says_null and any(isinstance(member, StringType) and member.format and not member.checks_format for member in members))
         ):
             return True
     return False
 
 
-def _enums(schema: Any) -> Iterator[list[Any]]:
-    if isinstance(schema, dict) and isinstance(schema.get("enum"), list):
-        yield schema["enum"]
-    for item in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
-        yield from _enums(item)
-
-
-def _holds_equals(choices: list[Any]) -> bool:
-    return any(isinstance(one, bool) and not isinstance(two, bool) and one == two for one in choices for two in choices)
-
-
-def _described(node: Type) -> set[str]:
-    return {name for name in DESCRIBING if getattr(node, name) != getattr(Type(), name)}
+def _is_other(node: Opaque, name: str) -> bool:
+    """Whether a text of an opaque node is not the one in its schema."""
+    own = getattr(node, name)
+    return bool(own != getattr(Type(), name) and name != "examples" and own != node.schema.get(name))
 
 
 def law_strict_is_the_schema(schema: Any, value: Any) -> None:
     """Law 4: STRICT accepts exactly what an outside validator calls valid."""
-    # Python's `$` matches before a last line break, that of JSON Schema does not: there the outside validator is the one that is wrong.
-    if any(isinstance(leaf, str) and leaf.endswith("\n") for leaf in _leaves(value)):
-        return
     # An undeclared key that is another spelling of a declared one is refused, although nothing in the schema forbids it.
     declared = {item.name for node in _nodes(read_schema(schema)) if isinstance(node, ObjectType) for item in node.fields}
     if {_letters(key) for key in _keys(value) - declared} & set(map(_letters, declared)):

@@ -159,7 +159,7 @@ class Intersection:
             if met is None:
                 return None
             # Of a `oneOf`, two equal members exclude each other, so both have to stay.
-            if union.one_of or met not in members:
+            if union.one_of or not any(_is_same(met, known) for known in members):
                 members.append(met)
         if sum(len(member.members) if isinstance(member, UnionType) else 1 for member in members) > 6 * MEMBERS_KEPT:
             return None
@@ -219,6 +219,11 @@ class Intersection:
             min_properties=_larger(one.min_properties, other.min_properties),
             max_properties=_smaller(one.max_properties, other.max_properties),
         )
+
+
+def _is_same(one: Type, other: Type) -> bool:
+    # Equality alone takes the choice 1 for the choice true.
+    return one == other and repr(one) == repr(other)
 
 
 def _described_as(node: Type, other: Type) -> Type:
