@@ -346,14 +346,18 @@ def _is_out(schema: Any, value: Any) -> bool:
     # Python's `$` matches before a last line break, that of JSON Schema does not: there the outside validator is the one that is wrong.
     if any(isinstance(text, str) and text.endswith("\n") for text in (*leaves, *_keys(value))):
         return True
+    # An undeclared key that is another spelling of a declared one is refused, although nothing in the schema forbids it.
+    declared = {item.name for node in _nodes(document) if isinstance(node, ObjectType) for item in node.fields}
+    if {_letters(key) for key in _keys(value) - declared} & set(map(_letters, declared)):
+        return True
     for node in _nodes(document):
         members = [found(member) for member in node.members] if isinstance(node, UnionType) else []
         fields = [found(item.type) for item in node.fields if not item.required] if isinstance(node, ObjectType) else []
         if (
             # Null beside alternatives of which one takes text: a word for null is not left as it is.
             (says_null and any(isinstance(member, UnionType) for member in members))
-            # An array among the choices of an alternative: it is taken for an array around a choice.
-            or any(isinstance(member, EnumType) and any(isinstance(choice, list) for choice in member.values) for member in members)
+            # An array or object among the choices of an alternative: such a choice is not always looked at.
+            or any(isinstance(member, EnumType) and any(isinstance(choice, list | dict) for choice in member.values) for member in members)
             # A property that need not be given, with keywords that only a validator checks: null is not taken for a value that fits it.
             or (None in leaves and any(isinstance(item, Opaque) for item in fields))
             # A text beside the only member of an alternative that is checked by a validator: it is not in the schema that is kept.
@@ -373,10 +377,6 @@ def _is_other(node: Opaque, name: str) -> bool:
 
 def law_strict_is_the_schema(schema: Any, value: Any) -> None:
     """Law 4: STRICT accepts exactly what an outside validator calls valid."""
-    # An undeclared key that is another spelling of a declared one is refused, although nothing in the schema forbids it.
-    declared = {item.name for node in _nodes(read_schema(schema)) if isinstance(node, ObjectType) for item in node.fields}
-    if {_letters(key) for key in _keys(value) - declared} & set(map(_letters, declared)):
-        return
     assert coerce_to_schema(schema, value, STRICT).ok == Draft202012Validator(schema).is_valid(value)
 
 
