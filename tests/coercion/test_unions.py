@@ -160,6 +160,14 @@ def test_one_of() -> None:
     assert coerce(document, "x")[0] is INVALID
 
 
+@pytest.mark.parametrize("choice", [{"a": 1}, [1], 1])
+def test_one_of_counts_choices_of_every_kind(choice: Any) -> None:
+    """A choice that is an object or an array is an alternative like any other."""
+    made, out = coerce(read_schema({"oneOf": [{}, {"const": choice}]}), choice)
+    assert made is INVALID
+    assert out.failures[0].reason is FailureReason.AMBIGUOUS
+
+
 def test_declared_discriminator() -> None:
     """A declared discriminator picks the member, and a value without it is tried against all."""
     document = read_schema(

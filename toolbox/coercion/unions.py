@@ -319,6 +319,8 @@ def _kind(node: Type, builder: Builder) -> str:
     if isinstance(node, UnionType):
         kinds = {_kind(builder.resolve(item), builder) for item in node.members if item is not node}
         return kinds.pop() if len(kinds) == 1 else "any"
+    if isinstance(node, EnumType) and any(isinstance(value, dict | list) for value in node.values):
+        return "any"
     return "any" if isinstance(node, AnyType | Opaque) else "scalar"
 
 
