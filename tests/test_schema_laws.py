@@ -8,6 +8,7 @@ examples; ``TOOLBOX_HYPOTHESIS=thorough`` runs 10,000.
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import importlib.util
 import json
@@ -316,9 +317,15 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield from _leaves(item)
     else:
         yield value
+        if isinstance(value, str) and value[:1] in ("{", "[", '"'):
+            with contextlib.suppress(ValueError, SyntaxError):
+                yield from _leaves(_decoded(value))
 
 
 def _keys(value: Any) -> set[str]:
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        with contextlib.suppress(ValueError, SyntaxError):
+            value = _decoded(value)
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return (set(value) if isinstance(value, dict) else set()).union(*map(_keys, inside))
 
@@ -359,7 +366,7 @@ def _is_out(schema: Any, value: Any) -> bool:
             # An array or object among the choices of an alternative: such a choice is not always looked at.
             or any(isinstance(member, EnumType) and any(isinstance(choice, list | dict) for choice in member.values) for member in members)
             # A property that need not be given, with keywords that only a validator checks: null is not taken for a value that fits it.
-            or (None in leaves and any(isinstance(item, Opaque) for item in fields))
+            or ((says_null or None in leaves) and any(isinstance(item, Opaque) for item in fields))
             # A text beside the only member of an alternative that is checked by a validator: it is not in the schema that is kept.
             or (isinstance(node, Opaque) and isinstance(node.schema, dict) and any(_is_other(node, name) for name in DESCRIBING))
             # Null beside text whose format is only a note: the words for null are taken as they are where the format is checked.
@@ -448,12 +455,15 @@ def _resolve(path: str, root: Any) -> tuple[bool, bool]:
 
 def law_paths_resolve(schema: Any, value: Any) -> None:
     """Law 5: a path leads to a place of what came, JSON text on the way decoded, or names the key that is missing."""
+    opaque = any(isinstance(node, Opaque) for node in _nodes(read_schema(schema)))
     for policy in POLICIES:
         for report in readings(schema, value, policy):
             # Where the fields of a tool's only parameter came without it around them, which is on record, paths are those inside it.
             bound = [found for found in report.diagnostics if found.kind is DiagnosticKind.BOUND and found.path == "$"]
             root = {bound[0].conversion.removeprefix("folded into "): value} if bound else value
             for failure in report.failures:
+                if opaque and failure.reason is FailureReason.CONSTRAINT:
+                    continue  # what the validator finds is found in what was made, and said with the places that it has there
                 parent, there = _resolve(failure.path, root)
                 assert there or (parent and failure.reason is FailureReason.MISSING), failure
             for found in report.diagnostics:
