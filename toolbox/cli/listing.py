@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -66,13 +65,10 @@ def show_schemas(registry: Registry, provider: str, printer: Printer, *, strict:
     """Write the definitions of the tools as a provider wants them, as JSON.
 
     Raises:
-        UsageProblem: the provider is not known, or strict definitions are not to be had.
+        UsageProblem: the provider is not known, or the definitions cannot be written for it.
     """
-    options: dict[str, Any] = {"strict": True} if strict else {}
-    if strict and "strict" not in inspect.signature(registry.schemas).parameters:
-        raise UsageProblem("--strict is not supported by this version of toolbox")
     try:
-        printer.json(registry.schemas(provider, **options))
+        printer.json(registry.schemas(provider, strict=strict))
     except (ToolboxError, ValueError) as error:
         raise UsageProblem(str(error)) from error
     return 0
