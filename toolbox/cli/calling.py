@@ -10,16 +10,14 @@ from typing import Any, Final
 
 from toolbox.cli.loading import own_traceback
 from toolbox.cli.printing import Printer
-from toolbox.cli.shown import Shown, as_sent, print_changes, print_failures
+from toolbox.cli.shown import BOUNDS, Shown, as_sent, print_changes, print_failures
 from toolbox.diagnostics import CoercionReport, Diagnostic
 from toolbox.errors import ToolboxError, UnknownTool
-from toolbox.json_values import Bounds, snapshot
+from toolbox.json_values import snapshot
 from toolbox.registry import Registry
 from toolbox.results import result_text
 
 __all__ = ["call", "check"]
-
-_BOUNDS: Final = Bounds(text=1_000_000, nodes=1_000_000, depth=64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +111,12 @@ def _finish(told: _Told, value: Any, printer: Printer, *, as_json: bool, result:
     """Show how a call ended, and return the exit code."""
     end = told.end
     if as_json:
-        printer.json(told.document({"result": snapshot(value, _BOUNDS)} if result and end.ok else {}))
+        printer.json(told.document({"result": snapshot(value, BOUNDS)} if result and end.ok else {}))
         return 0 if end.ok else 1
     if end.ok and isinstance(value, str):
         printer.block(result_text(value))
     elif end.ok:
-        printer.json(snapshot(value, _BOUNDS))
+        printer.json(snapshot(value, BOUNDS))
     told.tell(printer)
     return 0 if end.ok else 1
 

@@ -13,9 +13,10 @@ from toolbox.json_values import Bounds, snapshot
 from toolbox.tools import Tool
 from toolbox.types import ABSENT
 
-__all__ = ["Shown", "as_sent", "conversion_words", "print_changes", "print_failures"]
+__all__ = ["BOUNDS", "Shown", "as_sent", "conversion_words", "print_changes", "print_failures"]
 
-_BOUNDS: Final = Bounds(text=1_000_000, nodes=1_000_000, depth=64)
+BOUNDS: Final = Bounds(text=1_000_000, nodes=1_000_000, depth=64)
+"""How much of one value is shown."""
 _CELL: Final = 48
 _FIRST_KEY: Final = re.compile(r"\$\.(\w+)")
 
@@ -51,10 +52,10 @@ class Shown:
     def value(self, value: Any) -> Any:
         """A JSON value of arguments; text that may hold a secret anywhere is masked as a whole."""
         if not self.guarded:
-            return snapshot(value, _BOUNDS)
+            return snapshot(value, BOUNDS)
         if not isinstance(value, Mapping):
             return MASK
-        return snapshot({key: item if self.shows(str(key)) else MASK for key, item in value.items()}, _BOUNDS)
+        return snapshot({key: item if self.shows(str(key)) else MASK for key, item in value.items()}, BOUNDS)
 
     def changes(self, changes: Iterable[Diagnostic]) -> list[Diagnostic]:
         """The changes with their values masked where they must be; those about the whole payload hold every argument."""
@@ -86,16 +87,16 @@ class Shown:
         """One change that `changes` gave, as JSON."""
         made: dict[str, Any] = {"path": change.path, "kind": change.kind.value, "conversion": change.conversion, "risk": _risk(change.risk)}
         if change.before is not ABSENT:
-            made["before"] = snapshot(change.before, _BOUNDS)
+            made["before"] = snapshot(change.before, BOUNDS)
         if change.after is not ABSENT:
-            made["after"] = snapshot(change.after, _BOUNDS)
+            made["after"] = snapshot(change.after, BOUNDS)
         return {**made, "suggestion": change.suggestion} if change.suggestion else made
 
     def failure_json(self, failure: Failure) -> dict[str, Any]:
         """One failure that `failures` gave, as JSON."""
         made: dict[str, Any] = {"path": failure.path, "reason": failure.reason.value, "expected": failure.expected}
         if failure.value is not ABSENT:
-            made["value"] = snapshot(failure.value, _BOUNDS)
+            made["value"] = snapshot(failure.value, BOUNDS)
         if failure.detail:
             made["detail"] = failure.detail
         if failure.suggestion:
