@@ -1,5 +1,6 @@
 """A model's whole output to calls: every convention, calls in prose, and texts in which no call was made."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -311,6 +312,15 @@ def test_a_call_that_was_cut_off_is_refused(tools: KnownTools, raw: str) -> None
 def test_an_unknown_tool_that_was_plainly_called_keeps_its_name(tools: KnownTools, raw: str) -> None:
     """The caller can then tell the model which tools there are."""
     assert [call.name for call in find_calls(raw, known=tools)] == ["other"]
+
+
+@pytest.mark.parametrize(("layers", "calls"), [(1, WEATHER), (3, WEATHER), (4, [])])
+def test_json_text_in_json_text_is_decoded_three_times(tools: KnownTools, layers: int, calls: Calls) -> None:
+    """As it is for arguments: a text can hold texts in texts as deep as its length allows."""
+    raw = JSON_CALL
+    for _ in range(layers):
+        raw = json.dumps(raw)
+    assert _plain(find_calls(raw, known=tools)) == calls
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from toolbox.policy import LENIENT, Policy, ProseCalls, RepairLevel
 
 __all__ = ["find_calls"]
 
+_LAYERS: Final = 3
 _SCANNED: Final = 4
 # What stands around calls in an answer that consists of nothing but calls.
 _AROUND_CODE: Final = re.compile(
@@ -59,12 +60,12 @@ def find_calls(raw: object, *, known: KnownTools | None, policy: Policy = LENIEN
     return []
 
 
-def _in_text(text: str, known: KnownTools | None, policy: Policy) -> list[FoundCall]:
+def _in_text(text: str, known: KnownTools | None, policy: Policy, layer: int = 0) -> list[FoundCall]:
     if len(text) > policy.limits.text:
         raise too_large(policy.limits)
     stripped = text.strip()
     if stripped[:1] in ("{", "[", '"'):
-        calls = _in_json(stripped, known, policy, 0)
+        calls = _in_json(stripped, known, policy, layer)
         if calls is not None:
             return calls
     if policy.repair < RepairLevel.EXTRACT:
@@ -86,7 +87,7 @@ def _in_text(text: str, known: KnownTools | None, policy: Policy) -> list[FoundC
     return spoken
 
 
-def _in_json(text: str, known: KnownTools | None, policy: Policy, layers: int) -> list[FoundCall] | None:
+def _in_json(text: str, known: KnownTools | None, policy: Policy, layer: int) -> list[FoundCall] | None:
     """The calls of a text that is JSON as a whole; None when it is something else."""
     try:
         value, diagnostics = parse_json(text, policy.limits)
@@ -94,8 +95,8 @@ def _in_json(text: str, known: KnownTools | None, policy: Policy, layers: int) -
         if error.reason == "not_json":
             return None
         raise
-    if isinstance(value, str) and layers < 3 and policy.repair >= RepairLevel.EXTRACT:
-        return _in_text(value, known, policy)
+    if isinstance(value, str) and layer < _LAYERS and policy.repair >= RepairLevel.EXTRACT:
+        return _in_text(value, known, policy, layer + 1)
     calls = calls_in(value, known)
     if calls:
         return [_permitted(call, policy) for call in of_calls(calls, value, diagnostics, policy)]
