@@ -14,7 +14,7 @@ from toolbox.payload.found import ExtractedPayload, FoundCall, KnownTools, step
 from toolbox.payload.limits import too_deep
 from toolbox.payload.parts import is_part, is_unmeant
 from toolbox.payload.prose import statements
-from toolbox.payload.reader import Broken, CallText, Cut
+from toolbox.payload.reader import Broken, CallText
 from toolbox.payload.repeated import at_parameters, of_calls, within
 from toolbox.payload.shapes import ARGUMENT_KEYS, NAME_KEYS, calls_in, is_report, squash
 from toolbox.payload.strict import decode, parse_json
@@ -277,8 +277,7 @@ class _Ladder:
             return _NOTHING
         if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")) or finder.text[finder.end :].strip() or layer >= _LAYERS:
             return _NOTHING
-        if finder.reader.cut and self.policy.max_risk < Risk.RISKY:
-            raise truncated(len(finder.text))
+        finder.refuse_cut()
         self.notes += notes_of(finder.reader)
         return self._decoded(value, layer)
 
@@ -319,8 +318,7 @@ class _Ladder:
         found = finder.bound(value, [*within(notes, "$[0]"), *(note for note in notes if note.path == "$")] if in_list else notes)
         if found is None:
             return None
-        if finder.reader.cut is Cut.INSIDE and self.policy.max_risk < Risk.RISKY:
-            raise truncated(len(text))
+        finder.refuse_cut()
         return FoundCall(written, found.arguments, None, found.diagnostics)
 
     def _candidates(self, finder: Finder, layer: int, bounded: bool) -> Any:
@@ -386,8 +384,7 @@ class _Ladder:
         except Broken:
             return _NOTHING
         notes = notes_of(finder.reader)
-        if finder.reader.cut is Cut.INSIDE and self.policy.max_risk < Risk.RISKY:
-            raise truncated(len(finder.text))
+        finder.refuse_cut()
         if finder.text[finder.end :].strip():
             return _NOTHING
         self.notes += notes

@@ -143,6 +143,15 @@ class Finder:
         self._spend(self.end - position)
         return call
 
+    def refuse_cut(self, what: str = "arguments") -> None:
+        """Look at how the text ended when it was read last; `what` names what the model is to send again.
+
+        Raises:
+            PayloadError: it ended inside a value, and the policy takes no value that may have been longer.
+        """
+        if self.reader.cut is Cut.INSIDE and self.policy.max_risk < Risk.RISKY:
+            raise truncated(len(self.text), what)
+
     def _failed(self, characters: int) -> None:
         self.failures += 1
         if self.failures > _FAILURES:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from typing import Any, Final, NamedTuple
 
-from toolbox.diagnostics import Risk
 from toolbox.errors import PayloadError
-from toolbox.payload.finder import Finder, notes_of, truncated
+from toolbox.payload.finder import Finder, notes_of
 from toolbox.payload.found import FoundCall
-from toolbox.payload.reader import Broken, Cut
+from toolbox.payload.reader import Broken
 from toolbox.payload.shapes import squash
 from toolbox.payload.trimming import fences_in
 
@@ -312,8 +311,7 @@ class _Scan:
         end = end if after is None else after.end()
         if not calls:
             return position + 1 if finder.reader.cut or _LIST_OF_NAMES.match(self.text, position) else max(position + 1, end)
-        if finder.reader.cut is Cut.INSIDE and finder.policy.max_risk < Risk.RISKY:
-            raise truncated(len(self.text), "call")
+        finder.refuse_cut("call")
         if "variable looked up" in finder.reader.repairs and any(self._is_defined(call.name) for call in calls):
             return end  # a program with data and functions of its own
         if not fenced and not self._ends_alone(end):
@@ -361,8 +359,7 @@ class _Scan:
             value = finder.value(brace)
         except Broken as error:
             return max(error.position, brace + 1)
-        if finder.reader.cut is Cut.INSIDE and finder.policy.max_risk < Risk.RISKY:
-            raise truncated(len(self.text), "call")
+        finder.refuse_cut("call")
         resolved = finder.resolve(name)
         known = finder.known
         if resolved is None or known is None or not isinstance(value, dict):

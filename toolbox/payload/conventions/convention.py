@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from toolbox.diagnostics import Risk
-from toolbox.payload.finder import Finder, notes_of, truncated
+from toolbox.payload.finder import Finder, notes_of
 from toolbox.payload.found import FoundCall
-from toolbox.payload.reader import Cut
 
 __all__ = ["Convention", "call_of", "calls_from", "past_space", "value_from"]
 
@@ -38,8 +36,7 @@ def past_space(text: str, position: int) -> int:
 def value_from(finder: Finder, position: int) -> Any:
     """The JSON value after some white space; it must be whole."""
     value = finder.value(past_space(finder.text, position))
-    if finder.reader.cut is Cut.INSIDE and finder.policy.max_risk < Risk.RISKY:
-        raise truncated(len(finder.text))
+    finder.refuse_cut()
     return value
 
 
@@ -54,8 +51,7 @@ def calls_from(finder: Finder, position: int) -> list[FoundCall]:
         finder.end = position
         return []
     calls = finder.calls_at(position, explicit=True)
-    if finder.reader.cut is Cut.INSIDE and finder.policy.max_risk < Risk.RISKY:
-        raise truncated(len(text))
+    finder.refuse_cut()
     return calls or []
 
 
