@@ -11,7 +11,7 @@ from toolbox import Registry
 from toolbox.errors import PayloadError
 from toolbox.payload import FoundCall
 from toolbox.providers import ExportedTool, provider_of, read_response
-from toolbox.providers.dialects import property_names
+from toolbox.providers.parameters import property_names
 from toolbox.providers.shared import NameRule
 from toolbox.providers.turns import Turn
 from toolbox.schema import read_schema

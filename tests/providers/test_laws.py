@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from toolbox.payload import FoundCall
 from toolbox.providers import PROVIDERS, ExportedTool, export_tools, read_response, write_calls
-from toolbox.providers.dialects import property_names, root_object
+from toolbox.providers.parameters import property_names, root_object
 from toolbox.providers.shared import NameRule
 from toolbox.schema import read_schema
 from toolbox.types import ArrayType, Document, ObjectType, Ref, Type, UnionType, nullable

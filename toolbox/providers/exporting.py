@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from toolbox.providers.dialects import Dialect, Translation
+from toolbox.providers.dialects import Dialect
 from toolbox.providers.provider import Provider, StrictBudget, WrittenTool, source_of
 from toolbox.providers.records import ExportedTool, ExportReport, Loss, OnUnsupported, UnsupportedTool
 from toolbox.providers.shared import legal_names
+from toolbox.providers.translation import Translation
 from toolbox.types import Document
 
 __all__ = ["Export", "export"]

@@ -9,7 +9,7 @@ from toolbox.diagnostics import ABSENT, Diagnostic, DiagnosticKind, Path, Risk, 
 from toolbox.errors import PayloadError
 from toolbox.payload import FoundCall, parse_json
 from toolbox.policy import Limits
-from toolbox.providers.dialects import property_names, root_object
+from toolbox.providers.parameters import property_names, root_object
 from toolbox.providers.shared import NameRule
 from toolbox.types import ArrayType, Document, NeverType, ObjectType, Opaque, Ref, Type, UnionType, nullable
 
