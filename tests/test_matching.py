@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -649,6 +651,26 @@ def test_a_name_is_resolved_up_to_separator_only(text: str, expected: str | None
     names = NameIndex(["max_results", "userId", "user_id"])
     assert names.resolve(text) == expected
     assert expected is None or expected in names.candidates(text)
+
+
+DEEP = {f"toolbox.matching.{name}" for name in ("comparing", "deep_index", "texts", "words")}
+
+
+@pytest.mark.parametrize(
+    ("code", "loaded"),
+    [
+        ("import toolbox", set()),
+        ("from toolbox import Registry", set()),
+        ("import toolbox.matching as m; m.ChoiceIndex(['on hold']).find('On-Hold'); m.NameIndex(['a_b']).resolve('aB')", set()),
+        ("import toolbox.matching as m; m.ChoiceIndex(['on hold']).find('holding')", DEEP),
+        ("import toolbox.matching as m; m.closest('usrname', ['username'])", DEEP - {"toolbox.matching.deep_index"}),
+    ],
+)
+def test_what_only_a_guess_needs_is_loaded_with_the_first_one(code: str, loaded: set[str]) -> None:
+    """Tables of words and comparisons cost nothing until a value goes beyond SEPARATOR."""
+    code += f"; import sys; print(*sorted({DEEP} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(run.stdout.split()) == loaded
 
 
 WORDS = st.sampled_from(

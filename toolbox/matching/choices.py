@@ -9,7 +9,6 @@ from toolbox.diagnostics import Risk
 from toolbox.errors import AmbiguousMatch, NoMatch
 from toolbox.matching.keys import LONGEST, fold, normalise, without_quotes
 from toolbox.matching.levels import Match, MatchLevel
-from toolbox.matching.texts import Text
 
 if TYPE_CHECKING:
     from toolbox.matching.deep_index import DeepIndex
@@ -138,6 +137,8 @@ class ChoiceIndex:
         return self._deep
 
     def _guess(self, value: str, text: str, level: MatchLevel) -> Match | None:
+        from toolbox.matching.texts import Text
+
         deep = self._structures()
         cut = Text(text.strip())
         if cut.empty:
@@ -180,6 +181,8 @@ class ChoiceIndex:
             known = self._case.get(without_quotes(fold(shown)), ())
             places += [known] if isinstance(known, int) else known
             places += self._separators().get(normalise(without_quotes(fold(shown))), ())
+            from toolbox.matching.texts import Text
+
             cut = Text(shown)
             if not cut.empty:
                 places += self._structures().near(cut, n)

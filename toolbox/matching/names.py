@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from toolbox.matching.keys import LONGEST, normalise
 from toolbox.matching.levels import CANDIDATES
-from toolbox.matching.texts import Text
 
 __all__ = ["NameIndex", "closest"]
 
@@ -22,6 +21,7 @@ def closest(text: str, names: Iterable[str], n: int = 3) -> list[str]:
     if n < 1 or not text.strip() or len(text) > LONGEST:
         return []
     from toolbox.matching.comparing import IN_TOKEN, how_near
+    from toolbox.matching.texts import Text
 
     value = Text(text)
     if value.empty:
