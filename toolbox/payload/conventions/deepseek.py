@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolbox.payload.conventions.convention import Convention, call_of, past_space, value_from
+from toolbox.payload.conventions.convention import Convention, call_of, value_from
 from toolbox.payload.finder import Finder
 from toolbox.payload.found import FoundCall
 
@@ -24,7 +24,7 @@ def _read(finder: Finder) -> list[FoundCall]:
     calls: list[FoundCall] = []
     begin = _BEGIN.search(text)
     while begin is not None:
-        arguments = value_from(finder, past_space(text, begin.end()))
+        arguments = value_from(finder, begin.end())
         calls.append(call_of(finder, begin.group(1) or begin.group(2), arguments))
         begin = _BEGIN.search(text, finder.end)
     return calls

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolbox.payload.conventions.convention import Convention, call_of, past_space, value_from
-from toolbox.payload.conventions.tag_parameters import NAME, PARAMETER_TAGS, call_in_tags
+from toolbox.payload.conventions.convention import Convention
+from toolbox.payload.conventions.tag_parameters import NAME, call_after_tag
 from toolbox.payload.finder import Finder
 from toolbox.payload.found import FoundCall
 
@@ -20,12 +20,8 @@ def _read(finder: Finder) -> list[FoundCall]:
     calls: list[FoundCall] = []
     function = _FUNCTION.search(text)
     while function is not None:
-        name, body = function.group(1) or function.group(2) or function.group(3), past_space(text, function.end())
-        finder.end = function.end()
-        if text.startswith("{", body):
-            calls.append(call_of(finder, name, value_from(finder, body)))
-        else:
-            calls.append(call_in_tags(finder, name, function.end(), PARAMETER_TAGS))
+        name = function.group(1) or function.group(2) or function.group(3)
+        calls.append(call_after_tag(finder, name, function.end()))
         function = _FUNCTION.search(text, finder.end)
     return calls
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolbox.payload.conventions.convention import Convention, call_of, past_space, value_from
-from toolbox.payload.conventions.tag_parameters import NAME, PARAMETER_TAGS, call_in_tags
+from toolbox.payload.conventions.convention import Convention
+from toolbox.payload.conventions.tag_parameters import NAME, call_after_tag
 from toolbox.payload.finder import Finder
 from toolbox.payload.found import FoundCall
 
@@ -22,13 +22,10 @@ def _read(finder: Finder) -> list[FoundCall]:
     while invoke is not None:
         finder.end = invoke.end()
         name = invoke.group(1) or invoke.group(2) or invoke.group(3)
-        body = past_space(text, invoke.end())
         if invoke.group(4):
             calls.append(FoundCall(finder.resolve(name) or name, {}, None, ()))
-        elif text.startswith("{", body):
-            calls.append(call_of(finder, name, value_from(finder, body)))
         else:
-            calls.append(call_in_tags(finder, name, invoke.end(), PARAMETER_TAGS))
+            calls.append(call_after_tag(finder, name, invoke.end()))
         invoke = _INVOKE.search(text, finder.end)
     return calls
 

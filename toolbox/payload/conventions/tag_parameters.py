@@ -7,14 +7,14 @@ from typing import Any, Final, NamedTuple
 
 from toolbox.diagnostics import Diagnostic, DiagnosticKind, Risk
 from toolbox.errors import PayloadError
-from toolbox.payload.conventions.convention import past_space
+from toolbox.payload.conventions.convention import call_of, past_space, value_from
 from toolbox.payload.finder import Finder, truncated
 from toolbox.payload.found import FoundCall, step
 from toolbox.payload.reader import Broken
 from toolbox.payload.strict import duplicate_key
 from toolbox.payload.tag_values import value_of_tag
 
-__all__ = ["ARGUMENT_PAIRS", "NAME", "PARAMETER_TAGS", "TagForm", "call_in_tags"]
+__all__ = ["ARGUMENT_PAIRS", "NAME", "TagForm", "call_after_tag", "call_in_tags"]
 
 # A name as the value of a tag or of its attribute; the group is the last one that took part.
 NAME: Final = r"(?:\"([^\"<>]++)\"|'([^'<>]++)'|([^<>\"'\s/]++))"
@@ -48,6 +48,18 @@ PARAMETER_TAGS: Final = TagForm(
 ARGUMENT_PAIRS: Final = TagForm(
     re.compile(r"<arg_key>([^<]*+)</arg_key>\s*+<arg_value>"), re.compile("</arg_value>"), re.compile("</tool_call>")
 )
+
+
+def call_after_tag(finder: Finder, name: str, position: int) -> FoundCall:
+    """The call whose name stands in the tag that ends at a position; its arguments are JSON, or stand in tags of their own.
+
+    Raises:
+        Broken: there is something else after the tag.
+        PayloadError: the call was cut off, or can be read in two ways.
+    """
+    if finder.text.startswith("{", past_space(finder.text, position)):
+        return call_of(finder, name, value_from(finder, position))
+    return call_in_tags(finder, name, position, PARAMETER_TAGS)
 
 
 def call_in_tags(finder: Finder, name: str, position: int, form: TagForm) -> FoundCall:
