@@ -26,13 +26,11 @@ class Statement(NamedTuple):
         calls: the calls.
         start: index of their first character.
         end: index after their last one.
-        fenced: whether they stand in a code fence.
     """
 
     calls: list[FoundCall]
     start: int
     end: int
-    fenced: bool
 
 
 _TOKEN: Final = re.compile(
@@ -200,15 +198,15 @@ class _Scan:
             if self.finder.resolve(name) is None or self.finder.known is None:
                 return token.end()
             if token.group("mark").endswith("{"):
-                return self._name_before_object(name, start, self.text.index("{", token.end()), fenced)
+                return self._name_before_object(name, start, self.text.index("{", token.end()))
             if not self._stands_alone(start, fenced):
                 return token.end()
-            return self._read(start, start, fenced)
+            return self._read(start, fenced)
         if _STARTS.match(self.text, start) is None:
             return start + 1
         if not self._stands_alone(start, fenced, bracket=True):
             return self._past_object(start)
-        return self._read(start, start, fenced)
+        return self._read(start, fenced)
 
     def _past_silent(self, token: re.Match[str]) -> int:
         """Where a comment, struck text or a text over several lines ends: what it says is no call."""
@@ -296,7 +294,7 @@ class _Scan:
             return True
         return _CONDITION.match(before) is not None
 
-    def _read(self, position: int, start: int, fenced: bool) -> int:
+    def _read(self, position: int, fenced: bool) -> int:
         finder = self.finder
         try:
             calls = finder.calls_at(position)
@@ -318,8 +316,8 @@ class _Scan:
             return end
         if fenced and self.text[end : end + 40].lstrip().startswith((":", "->", "{")) and self.text[position] not in "[{":
             return end
-        if not self._denied(start, end):
-            self.found.append(Statement(calls, start, end, fenced))
+        if not self._denied(position, end):
+            self.found.append(Statement(calls, position, end))
         return end
 
     def _past_broken(self, position: int, broken: int) -> int:
@@ -353,7 +351,7 @@ class _Scan:
         name = _NEXT_CALL.match(self.text, position)
         return name is not None and self.finder.resolve(name.group(1)) is not None
 
-    def _name_before_object(self, name: str, start: int, brace: int, fenced: bool) -> int:
+    def _name_before_object(self, name: str, start: int, brace: int) -> int:
         finder = self.finder
         try:
             value = finder.value(brace)
@@ -369,7 +367,7 @@ class _Scan:
             return brace
         call = FoundCall(resolved, value, None, tuple(notes_of(finder.reader)))
         if not self._denied(start, finder.end):
-            self.found.append(Statement([call], start, finder.end, fenced))
+            self.found.append(Statement([call], start, finder.end))
         return finder.end
 
 

@@ -103,7 +103,7 @@ def calls_in(value: Any, known: KnownTools | None, loose: bool = True, depth: in
         if loose and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], Mapping):
             name = resolve(value[0], known)
             if name is not None and known is not None:
-                return [_found(name, value[1], None, "a list of name and arguments", Risk.WARNING)]
+                return [_found(name, value[1], "a list of name and arguments", Risk.WARNING)]
         found: list[FoundCall] = []
         for item in value:
             calls = calls_in(item, known, loose, depth + 1)
@@ -310,7 +310,7 @@ def _keyed(value: Mapping[Any, Any], known: KnownTools | None) -> list[FoundCall
                     return None
             elif not (isinstance(each, str) and each.strip().startswith(("{", '"'))):
                 return None
-            found.append(_found(name, each, None, "arguments under the tool's name", Risk.INFO))
+            found.append(_found(name, each, "arguments under the tool's name", Risk.INFO))
     return found or None
 
 
@@ -326,12 +326,12 @@ def _inline(value: Mapping[Any, Any], known: KnownTools | None) -> list[FoundCal
         declared = {squash(key) for key in known.parameters(name)}
         rest = {key: item for key, item in value.items() if key != name_key}
         if rest and squash(name_key) not in declared and all(isinstance(key, str) and squash(key) in declared for key in rest):
-            return [_found(name, rest, None, "arguments beside the name", Risk.WARNING)]
+            return [_found(name, rest, "arguments beside the name", Risk.WARNING)]
     return None
 
 
-def _found(name: str, arguments: Any, call_id: str | None, what: str, risk: Risk) -> FoundCall:
-    return FoundCall(name, arguments, call_id, (step(DiagnosticKind.EXTRACTED, risk, what),))
+def _found(name: str, arguments: Any, what: str, risk: Risk) -> FoundCall:
+    return FoundCall(name, arguments, None, (step(DiagnosticKind.EXTRACTED, risk, what),))
 
 
 def _id_of(value: Mapping[str, Any]) -> str | None:
