@@ -305,6 +305,11 @@ LEFTOVERS = [
     (["in_progress", "done"], "in progress", "in_progress", SEPARATOR, INFO),
     (["female", "male"], "fe-male", "female", SEPARATOR, INFO),
     (["typical"], "a typical", "typical", TOKEN, WARNING),
+    # A prefix that is a word too turns round only with a hyphen.
+    (["draft", "published"], "post published", "published", TOKEN, WARNING),
+    (PRIORITY, "re: high", "high", TOKEN, WARNING),
+    (["post-paid", "free"], "post paid", "post-paid", SEPARATOR, INFO),
+    (["post-paid", "free"], "post-paid plan", "post-paid", PREFIX, WARNING),
     # Qualifiers make another name or grade.
     (["high", "very low"], "very high", "high", TOKEN, RISKY),
     (["very high", "low"], "high", "very high", TOKEN, RISKY),
@@ -396,6 +401,14 @@ OTHER_THINGS = [
     (["possible"], "im possible"),
     (["typical"], "a-typical"),
     (["mail"], "e-mail"),
+    (["production", "staging"], "post-production"),
+    (["post-production", "staging"], "production"),
+    (["paid"], "Post-Paid invoice"),
+    (["national"], "inter-national"),
+    (["user"], "multi-user"),
+    (["opened"], "re-opened"),
+    (["admin"], "co-admin"),
+    (["postpaid"], "paid"),
     # Other languages, with borders and without.
     (PRIORITY, "nicht high"),
     (PRIORITY, "kein high"),

@@ -8,7 +8,18 @@ from collections.abc import Iterator
 from typing import Final
 
 from toolbox.matching.keys import DASHES
-from toolbox.matching.words import APART, ENDINGS, FOREIGN, INNER_FOREIGN, JOINTS, NEGATIONS, NO_SIGNS, SUFFIXES, TURNING_PAIRS
+from toolbox.matching.words import (
+    APART,
+    ENDINGS,
+    FOREIGN,
+    HYPHENED,
+    INNER_FOREIGN,
+    JOINTS,
+    NEGATIONS,
+    NO_SIGNS,
+    SUFFIXES,
+    TURNING_PAIRS,
+)
 
 __all__ = ["Text", "is_number", "tokens", "turns_inside"]
 
@@ -166,8 +177,8 @@ class Text:
             or (token in APART and after != "")
             or (token in SUFFIXES and index > 0)
             or not (token[0].isalnum() or is_number(token))
-            # A letter with a hyphen makes another word: "a-typical", "e-mail".
-            or (len(token) == 1 and token.isalpha() and index + 1 in self.hyphened and after[:1].isalpha())
+            # With a hyphen a letter or a prefix makes another word: "a-typical", "e-mail", "post-paid".
+            or (index + 1 in self.hyphened and after[:1].isalpha() and (token in HYPHENED or (len(token) == 1 and token.isalpha())))
             or turns_inside(token)
         )
 

@@ -10,6 +10,7 @@ __all__ = [
     "FILLERS",
     "FOREIGN",
     "GOVERNING",
+    "HYPHENED",
     "INNER_FOREIGN",
     "INNER_PREFIXES",
     "INNER_SUFFIXES",
@@ -109,7 +110,11 @@ FILLERS: Final = frozenset(("the", "a", "an", "of"))
 _PREFIXES: Final = frozenset(
     ("un", "in", "dis", "anti", "non", "de", "mis", "counter", "contra", "semi", "half", "bi", "tri", "pseudo", "quasi", "ex", "pre", "sub")
 )
-INNER_PREFIXES: Final = _PREFIXES | frozenset(("im", "il", "ir", "no"))
+# Prefixes that are words or names too, so that they say so only with a hyphen ("post-production", "re-open") and inside a word.
+HYPHENED: Final = frozenset(
+    ("post", "re", "co", "inter", "intra", "trans", "para", "meta", "multi", "poly", "mono", "dys", "proto", "retro", "vice", "neo")
+)
+INNER_PREFIXES: Final = _PREFIXES | HYPHENED | frozenset(("im", "il", "ir", "no"))
 # Those that are no words of their own, so that they say so only when written apart ("il-legal", "fe-male").
 APART: Final = _PREFIXES | frozenset(("im", "il", "ir", "ig", "mal", "ab", "fe", "wo", "hypo", "infra"))
 # Endings that take away what stands before them: apart ("sugar-free") and inside a word ("careless", "zuckerfrei").
