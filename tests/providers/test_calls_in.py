@@ -10,7 +10,7 @@ import pytest
 from toolbox import Registry
 from toolbox.errors import PayloadError
 from toolbox.payload import FoundCall
-from toolbox.providers import ExportedTool, provider_of, read_response
+from toolbox.providers import ExportedTool, export_tools, provider_of, read_response
 from toolbox.providers.parameters import property_names
 from toolbox.providers.shared import NameRule
 from toolbox.providers.turns import Turn
@@ -309,6 +309,20 @@ def test_null_stands_for_not_given_in_strict_alone() -> None:
         assert call.arguments == {"s": None, "in": {"must": None}}
         assert [str(note) for note in call.diagnostics if note.path == "$.n"] != []
     assert turn_of(response, tools=tools, strict={"mistral"}).calls[0].arguments == arguments
+
+
+def test_null_means_in_a_call_what_the_export_says() -> None:
+    """Where null is a value of its own behind a reference, whatever stands beside it, it is not said to stand for "not given"."""
+    definitions = {"Name": {"anyOf": [{"type": "string"}, {"type": "null"}]}, "Again": {"$ref": "#/$defs/Name", "not": {"const": "x"}}}
+    kinds = [{"$ref": "#/$defs/Name"}, {"$ref": "#/$defs/Name", "not": {"const": "x"}}, {"$ref": "#/$defs/Again", "not": {"const": "y"}}]
+    properties = {"p": {"type": "string"}, **{f"n{index}": kind for index, kind in enumerate(kinds)}}
+    tools = [ExportedTool("f", "", {"type": "object", "properties": properties, "$defs": definitions})]
+    made = export_tools("openai", tools, strict=True)
+    declared = made.tools[0]["function"]["parameters"]["properties"]
+    dropped = [name for name, item in declared.items() if "null means not given" in str(item)]
+    assert dropped == ["p"]
+    (call,) = turn_of(chat([chat_call("1", json.dumps(dict.fromkeys(properties)))]), tools=tools, strict=True).calls
+    assert call.arguments == {"n0": None, "n1": None, "n2": None}
 
 
 def test_strict_keeps_broken_text_and_long_numbers() -> None:

@@ -310,6 +310,34 @@ def test_the_root_is_one_plain_object(provider: str, root: dict[str, Any]) -> No
         assert made.report
 
 
+FIRST = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+SECOND = {"type": "object", "properties": {"b": {"type": "string"}}, "required": ["b"]}
+REFS = [{"$ref": "#/$defs/First"}, {"$ref": "#/$defs/Second"}]
+
+
+@pytest.mark.parametrize(
+    "root",
+    [
+        {"anyOf": [FIRST, SECOND]},
+        {"anyOf": [FIRST, {"anyOf": [SECOND, FIRST]}]},
+        {"anyOf": REFS},
+        {"$ref": "#/$defs/Both"},
+    ],
+    ids=["in place", "nested", "references", "one reference"],
+)
+@pytest.mark.parametrize("provider", ["openai", "gemini", "ollama"])
+def test_alternatives_at_the_root_are_listed_and_told(provider: str, root: dict[str, Any]) -> None:
+    """Wherever they are defined: the parameters of each can be sent, and none of them has to be."""
+    schema = {**root, "$defs": {"First": FIRST, "Second": SECOND, "Both": {"anyOf": REFS}}}
+    made = export_tools(provider, one(schema))
+    found = parameters(provider, schema)
+    assert list(found["properties"]) == ["a", "b"]
+    assert not found.get("required")
+    assert [loss.what for loss in made.report if loss.path == "$"] == ["alternatives at the root"]
+    told = 'the arguments are one of: (object with "a" (string)) or (object with "b" (string))'
+    assert told in str(made.tools).replace("\\", "")
+
+
 NAMES = ["ok_name", "crm.find", "crm_find", "2fast", "with space", "поиск", "поиск2", "x" * 80, "x" * 79 + "y", "a/b", "a:b", ""]
 LEGAL = {
     "openai": r"[a-zA-Z0-9_-]{1,64}",

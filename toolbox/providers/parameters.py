@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from toolbox.providers.shared import NameRule, legal_names
-from toolbox.types import Document, Field, ObjectType, Opaque, Ref, Type, UnionType, children
+from toolbox.types import Document, Field, ObjectType, Opaque, Ref, Type, UnionType, children, nullable
 
-__all__ = ["all_nodes", "property_names", "root_object"]
+__all__ = ["all_nodes", "alternatives", "property_names", "resolved", "root_object", "takes_null"]
 
 
 def property_names(document: Document, rule: NameRule | None) -> dict[str, str]:
@@ -19,20 +19,43 @@ def property_names(document: Document, rule: NameRule | None) -> dict[str, str]:
     return {name: name for name in names} if rule is None else legal_names(names, rule)
 
 
+def resolved(node: Type, document: Document) -> Type:
+    """What a node stands for: at the end of its references, and without the keywords that there are no nodes for."""
+    seen: set[str] = set()
+    while True:
+        if isinstance(node, Opaque):
+            node = node.known
+        elif isinstance(node, Ref) and node.name in document.definitions and node.name not in seen:
+            seen.add(node.name)
+            node = document.definitions[node.name]
+        else:
+            return node
+
+
+def alternatives(node: UnionType, document: Document) -> Iterator[Type]:
+    """The resolved members of a union, with those of the unions among them in their place."""
+    seen = {id(node)}
+    waiting = [*reversed(node.members)]
+    while waiting:
+        member = resolved(waiting.pop(), document)
+        if not isinstance(member, UnionType):
+            yield member
+        elif id(member) not in seen:
+            seen.add(id(member))
+            waiting.extend(reversed(member.members))
+
+
+def takes_null(node: Type, document: Document) -> bool:
+    """Whether null is a value of its own: where it is not, it can stand for "not given"."""
+    return nullable(resolved(node, document))
+
+
 def root_object(document: Document) -> ObjectType:
     """The object that a tool's parameters are, whatever stands around it: what the arguments of a call are read by."""
-    node, seen = document.root, 0
-    while not isinstance(node, ObjectType):
-        seen += 1
-        if isinstance(node, Ref) and node.name in document.definitions and seen <= len(document.definitions) + 1:
-            node = document.definitions[node.name]
-        elif isinstance(node, Opaque):
-            node = node.known
-        elif isinstance(node, UnionType):
-            return _merged([member for member in node.members if isinstance(member, ObjectType)])
-        else:
-            return ObjectType()
-    return node
+    root = resolved(document.root, document)
+    if isinstance(root, UnionType):
+        return _merged([member for member in alternatives(root, document) if isinstance(member, ObjectType)])
+    return root if isinstance(root, ObjectType) else ObjectType()
 
 
 def _merged(members: Sequence[ObjectType]) -> ObjectType:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from toolbox.diagnostics import ABSENT, Diagnostic, DiagnosticKind, Path, Risk, path_text
 from toolbox.errors import PayloadError
 from toolbox.payload import FoundCall, parse_json
 from toolbox.policy import Limits
-from toolbox.providers.parameters import property_names, root_object
+from toolbox.providers.parameters import alternatives, property_names, resolved, root_object, takes_null
 from toolbox.providers.shared import NameRule
-from toolbox.types import ArrayType, Document, NeverType, ObjectType, Opaque, Ref, Type, UnionType, nullable
+from toolbox.types import ArrayType, Document, NeverType, ObjectType, Type, UnionType
 
 __all__ = ["Restoring"]
 
@@ -55,7 +55,7 @@ class Restoring:
     def _value(self, node: Type, value: Any, path: Path, notes: list[Diagnostic], depth: int) -> Any:
         if depth > _DEEPEST or not isinstance(value, Mapping | list):
             return value
-        node = self._resolved(node)
+        node = resolved(node, self.document)
         if isinstance(node, UnionType):
             return self._member(node, value, path, notes, depth)
         if isinstance(value, Mapping):
@@ -69,20 +69,13 @@ class Restoring:
 
     def _member(self, node: UnionType, value: Any, path: Path, notes: list[Diagnostic], depth: int) -> Any:
         """By the member of a union that fits the keys that came best."""
-        members = list(self._members(node))
+        members = list(alternatives(node, self.document))
         if isinstance(value, list):
             found: Type | None = next((member for member in members if isinstance(member, ArrayType)), None)
         else:
             objects = [member for member in members if isinstance(member, ObjectType)]
             found = min(objects, key=lambda member: self._distance(member, value), default=None)
         return value if found is None else self._value(found, value, path, notes, depth)
-
-    def _members(self, node: UnionType, depth: int = 0) -> Iterator[Type]:
-        for member in map(self._resolved, node.members):
-            if isinstance(member, UnionType) and depth < _DEEPEST:
-                yield from self._members(member, depth + 1)
-            else:
-                yield member
 
     def _distance(self, node: ObjectType, value: Mapping[str, Any]) -> tuple[bool, int, int]:
         """How ill an object fits: whether it forbids a key that came, how many it does not declare, how many required ones are missing."""
@@ -101,19 +94,9 @@ class Restoring:
                 name, found = written, declared[written]
             if found is None:
                 made[written] = item if node.additional is None else self._value(node.additional, item, (path, written), notes, depth + 1)
-            elif item is None and self.nulls and not found.required and not self._takes_null(found.type):
+            elif item is None and self.nulls and not found.required and not takes_null(found.type, self.document):
                 where = path_text((path, name))
                 notes.append(Diagnostic(where, DiagnosticKind.DROPPED, Risk.INFO, None, ABSENT, "null->not given", "leave it out"))
             else:
                 made[name] = self._value(found.type, item, (path, name), notes, depth + 1)
         return made
-
-    def _resolved(self, node: Type) -> Type:
-        seen = 0
-        while isinstance(node, Ref | Opaque) and seen <= len(self.document.definitions) + 1:
-            node = node.known if isinstance(node, Opaque) else self.document.definitions[node.name]
-            seen += 1
-        return node
-
-    def _takes_null(self, node: Type) -> bool:
-        return nullable(self._resolved(node))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from toolbox.providers.dialects import EXACT, Dialect, Recursion, Refs
-from toolbox.providers.parameters import all_nodes, property_names, root_object
+from toolbox.providers.parameters import all_nodes, alternatives, property_names, resolved, root_object, takes_null
 from toolbox.providers.records import Loss, UnsupportedTool
 from toolbox.providers.shared import NameRule, legal_names
 from toolbox.providers.wording import described, type_text, value_text
@@ -162,18 +162,15 @@ class Translation:
             extra = self._extra(found)
             self._lose("$", ", ".join(extra), "must not stand at the root; moved into the description of the tool")
             self.root_notes.append(f"the arguments must also match {_short(extra)}")
-        elif isinstance(found, UnionType):
-            self._lose(
-                "$",
-                "alternatives at the root",
-                "the root must be one object: the parameters of all are listed",
-            )
-            self.root_notes.append(f"the arguments are one of: {type_text(found)}")
         elif isinstance(found, Opaque):
             self.root_notes.append(f"the arguments must also match {_short(self._extra(found))}")
             self._lose("$", ", ".join(self._extra(found)), "cannot be said; moved into the description of the tool")
-        root = root_object(self.source)
-        return self._object(root, "$", [])
+        known = resolved(found, self.source)
+        if isinstance(known, UnionType):
+            self._lose("$", "alternatives at the root", "the root must be one object: the parameters of all are listed")
+            members = tuple(alternatives(known, self.source))
+            self.root_notes.append(f"the arguments are one of: {type_text(UnionType(members=members))}")
+        return self._object(root_object(self.source), "$", [])
 
     # -- any node ----------------------------------------------------------------------------------------------------------------
 
@@ -373,7 +370,7 @@ class Translation:
 
     def _field(self, item: Field, name: str, path: str, *, top: bool) -> Field:
         notes: list[str] = []
-        if self.dialect.complete and not item.required and not self._takes_null(item.type):
+        if self.dialect.complete and not item.required and not takes_null(item.type, self.source):
             notes.append("null means not given")
             self._lose(path, "optional", "every parameter has to be sent; null means not given")
         elif self.dialect.complete and not item.required and item.type.default not in (ABSENT, None):
@@ -397,13 +394,6 @@ class Translation:
             simple = all(type(kind) in _SIMPLE and not kind.description for kind in kinds)
             return simple and len(set(map(type, kinds))) == len(kinds)
         return not (isinstance(node, ObjectType) and node.fields)
-
-    def _takes_null(self, node: Type) -> bool:
-        seen: set[str] = set()
-        while isinstance(node, Ref) and node.name not in seen:
-            seen.add(node.name)
-            node = self.source.definitions[node.name]
-        return nullable(node.known if isinstance(node, Opaque) else node)
 
     def _additional(self, node: ObjectType, path: str, notes: list[str]) -> Type | None:
         other = node.additional
