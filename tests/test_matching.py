@@ -377,6 +377,9 @@ OTHER_THINGS = [
     (PRIORITY, "high was removed"),
     (PRIORITY, "denied: high"),
     (PRIORITY, "stop high"),
+    (PRIORITY, "withdraw high"),
+    (PRIORITY, "withdrew high"),
+    (PRIORITY, "he forbade high"),
     (["payment_failed"], "payment"),
     (COMMANDS, "never stop"),
     (["button"], "but"),
@@ -450,7 +453,7 @@ def test_find_gives_the_choice_with_level_and_risk(
 
 @pytest.mark.parametrize(("choices", "value"), REFUSALS)
 def test_find_refuses_what_would_be_a_guess(choices: list[str], value: str) -> None:
-    """What may mean something else, or the opposite, matches at no level that is not asked for, and is never better than risky."""
+    """What may mean something else, or the opposite, matches at no level and at no risk."""
     with pytest.raises((NoMatch, AmbiguousMatch)):
         fuzzy_match_enum(value, choices)
     with pytest.raises((NoMatch, AmbiguousMatch)):

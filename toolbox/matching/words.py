@@ -54,8 +54,8 @@ NEGATIONS: Final = frozenset({
 # Verbs that end, keep away or take back what stands beside them.
 ENDINGS: Final = _forms(
     "avoid skip stop cancel undo abort prevent refuse fail deny ban block ignore omit drop disable expire discontinue reject remove delete "
-    "revoke forbid prohibit suspend terminate deprecate disallow decline cease quit"
-) | {"forbidden", "withdrawn", "undone", "undoing", "undid", "disabling"}
+    "revoke forbid prohibit suspend terminate deprecate disallow decline cease quit withdraw"
+) | {"forbade", "forbidden", "undid", "undone", "withdrew", "withdrawn"}
 # The plain negations of other languages that are written with spaces; a word of two languages blocks in both.
 FOREIGN: Final = frozenset({
     "nicht", "kein", "keine", "keinen", "keiner", "keinem", "keines", "ohne", "nie", "niemals", "weder", "nichts", "ausser",  # German
@@ -66,8 +66,7 @@ FOREIGN: Final = frozenset({
     "senza", "mai", "nessuno", "nessuna", "eccetto", "tranne",  # Italian
     "sem", "não", "nao", "nenhum", "nenhuma", "exceto",  # Portuguese
     "nu", "fără", "fara", "nem", "nincs", "nélkül",  # Romanian, Hungarian
-    "не", "нет", "ни", "без", "ні", "кроме",
-    "никогда",  # Russian, Ukrainian
+    "не", "нет", "ни", "без", "ні", "кроме", "никогда",  # Russian, Ukrainian
     "bez", "nigdy", "brak", "oprócz", "ani", "nikdy", "nikoli", "kromě",  # Polish, Czech, South Slavic
     "ei", "ilman",  # Finnish, Estonian
     "değil", "degil", "yok", "hay\u0131r", "hariç",  # Turkish
