@@ -30,6 +30,8 @@ PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglo
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)?(?:#([^)\s]+))?\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 CODE = re.compile(r"`([^`]+)`")
+# What a comment may say -> languages of the blocks before which it means something.
+MARKS = {"prints": ("text", "json"), "runs": ("console",), "not run": ("python",), "file": ("python", "text", "json")}
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
@@ -37,6 +39,7 @@ def run_block(example: Example) -> None:
     """Run one Python block in the namespace of its page, and keep what it prints."""
     if _is_file(example):
         return
+    _all_shown(example.namespace)
     code = compile("\n" * example.line + example.parsed, example.path, "exec", dont_inherit=True)
     if _mark(example) == "not run":
         return
@@ -44,6 +47,12 @@ def run_block(example: Example) -> None:
     with contextlib.redirect_stdout(printed):
         exec(code, example.namespace)
     example.namespace["_printed"] = printed.getvalue()
+
+
+def _all_shown(namespace: dict[str, object]) -> None:
+    """Fail where a block has printed what no block behind it, marked ``prints``, was compared with."""
+    printed = namespace.pop("_printed", "")
+    assert not printed, f"the page does not show, or does not mark, what a block prints:\n{printed}"
 
 
 def compare_block(example: Example) -> str | None:
@@ -57,7 +66,9 @@ def run_commands(example: Example) -> str | None:
     """Run the commands of one block, each after a dollar sign, and compare what they print with what follows them."""
     if _mark(example) != "runs":
         return None
-    for part in re.split(r"^\$ (?=toolbox )", example.parsed, flags=re.MULTILINE)[1:]:
+    commands = re.split(r"^\$ (?=toolbox )", example.parsed, flags=re.MULTILINE)[1:]
+    assert commands, "no command of this block begins with '$ toolbox '"
+    for part in commands:
         command, _, wanted = part.partition("\n")
         done = subprocess.run(
             [sys.executable, "-m", *shlex.split(command)],
@@ -130,6 +141,15 @@ def test_page_runs_as_printed(page: Path, page_module: types.ModuleType) -> None
     document.namespace = vars(page_module)
     for example in document.examples():
         example.evaluate()
+    _all_shown(document.namespace)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_marks_are_obeyed(page: Path) -> None:
+    """Every mark is known, and stands right before a block of a language in which it is looked for."""
+    for mark, kind, language in re.findall(r"(<!--(?: (.*?)(?:: \S+)? -->$|.*))\n?(?:```(\w+)$)?", page.read_text("utf-8"), re.MULTILINE):
+        assert kind in MARKS, f"{mark} is no mark"
+        assert language in MARKS[kind], f"{mark} stands before no block in which it is looked for"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -156,12 +176,18 @@ def test_conversions_are_as_listed(page_module: types.ModuleType) -> None:
     document.namespace = vars(page_module)
     for example in document.examples():
         example.evaluate()
-    rows = [line for line in page.read_text("utf-8").splitlines() if line.startswith("| `") and line.count(" | ") == 4]
+    tables = re.findall(
+        r"^\| declared \| came \| becomes \| level \| risk \|\n\|[-|]+\|\n((?:\|.*\n)+)", page.read_text("utf-8"), re.MULTILINE
+    )
+    rows = "".join(tables).splitlines()
     assert len(rows) > 100
     for line in rows:
         declared, came, becomes, level, risk = (cell.replace("\\|", "|").strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1])
+        values = CODE.findall(came)
         wanted = [eval(text, document.namespace) for text in CODE.findall(becomes)]
-        for place, sent in enumerate(CODE.findall(came)):
+        assert values, f"{line}: it names no value"
+        assert len(wanted) in ((0,) if becomes == "refused" else (1, len(values))), f"{line}: which value becomes which?"
+        for place, sent in enumerate(values):
             made = _conversion(eval(declared.strip("`"), document.namespace), sent)
             if becomes == "refused":
                 assert made is None, f"{line}: {sent} becomes {made}"
