@@ -138,10 +138,6 @@ class ChatProvider(Provider):
             kept["function"] = {"name": inner.get("name") or "", "arguments": self.echoed_arguments(inner.get("arguments"))}
         return {**kept, "id": call.call_id, "type": item.get("type") or "function"}
 
-    def wire_arguments(self, arguments: Any) -> Any:
-        """Arguments in a message: JSON text."""
-        return arguments_text(arguments)
-
     def echoed_arguments(self, arguments: Any) -> str:
         """Arguments in the model's own message: the text as it came, where it is JSON."""
         known = isinstance(arguments, str) and isinstance(parsed_or_text(arguments), dict) and arguments.strip()
@@ -167,7 +163,7 @@ class ChatProvider(Provider):
     def calls(self, calls: Sequence[FoundCall], text: str) -> list[dict[str, Any]]:
         """An assistant's message with ``tool_calls``."""
         items = [
-            {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": self.wire_arguments(call.arguments)}}
+            {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": arguments_text(call.arguments)}}
             for call in calls
         ]
         return [{"role": "assistant", "content": text or None, "tool_calls": items}]

@@ -16,6 +16,7 @@ from toolbox.providers.provider import Choice, Provider
 from toolbox.providers.records import SentResult
 from toolbox.providers.shared import MADE, Answer, IdRule, arguments_object, cut_off, mappings, parsed_or_text, without_none
 from toolbox.providers.streaming import Assembler, Slot
+from toolbox.schema.writing import json_type
 from toolbox.types import (
     AnyType,
     ArrayType,
@@ -117,10 +118,6 @@ class Ollama(ChatProvider):
         made = {"role": "tool", "tool_name": names.get(result.tool, result.tool), "content": shown(result.value, result.text)}
         return made if result.call_id is None or result.call_id.startswith(MADE) else {**made, "tool_call_id": result.call_id}
 
-    def wire_arguments(self, arguments: Any) -> Any:
-        """Arguments in a message: an object."""
-        return arguments_object(arguments)
-
     def calls(self, calls: Any, text: str) -> list[dict[str, Any]]:
         """An assistant's message with ``tool_calls``."""
         items = [{"function": {"name": call.name, "arguments": arguments_object(call.arguments)}} for call in calls]
@@ -148,7 +145,7 @@ def _kinds(node: Type) -> dict[str, Any]:
     if isinstance(node, AnyType):
         return {}
     if isinstance(node, EnumType):
-        return {**({"type": name} if (name := _name_of(node)) else {}), "enum": list(node.values)}
+        return {**({"type": name} if (name := json_type(node.values)) else {}), "enum": list(node.values)}
     written: dict[str, Any] = {"type": _TYPES[type(node)]}
     if isinstance(node, ArrayType):
         written["items"] = _write(node.items)
@@ -158,12 +155,6 @@ def _kinds(node: Type) -> dict[str, Any]:
         if required:
             written["required"] = required
     return written
-
-
-def _name_of(node: EnumType) -> str | None:
-    from toolbox.schema.writing import json_type
-
-    return json_type(node.values)
 
 
 def _write_union(node: UnionType) -> dict[str, Any]:
