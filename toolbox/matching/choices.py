@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from toolbox.diagnostics import Risk
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["ChoiceIndex", "fuzzy_match_enum"]
 
 DEEPEST: Final = 32
+"""Containers deeper than this are told apart as objects, not by what is in them."""
 
 
 class ChoiceIndex:
@@ -173,20 +175,22 @@ class ChoiceIndex:
         shown = _shown(value)
         if n < 1 or not shown.strip() or len(shown) > LONGEST:
             return []
-        places: list[int] = []
-        if not isinstance(value, str):
-            places += [place for place in (self._texts.get(shown),) if place is not None]
-        places += [place for place in (self._shown.get(fold(shown)),) if place is not None]
+        folded = fold(shown)
+        places = [self._shown.get(folded)]
         if isinstance(value, str):
-            known = self._case.get(without_quotes(fold(shown)), ())
-            places += [known] if isinstance(known, int) else known
-            places += self._separators().get(normalise(without_quotes(fold(shown))), ())
             from toolbox.matching.texts import Text
 
+            bare = without_quotes(folded)
+            known = self._case.get(bare, ())
+            places += [known] if isinstance(known, int) else known
+            places += self._separators().get(normalise(bare), ())
             cut = Text(shown)
             if not cut.empty:
                 places += self._structures().near(cut, n)
-        return [self.choices[place] for place in list(dict.fromkeys(places))[:n]]
+        else:
+            places.insert(0, self._texts.get(shown))
+        found = dict.fromkeys(place for place in places if place is not None)
+        return [self.choices[place] for place in islice(found, n)]
 
 
 def _identity(value: object, depth: int = 0) -> object:

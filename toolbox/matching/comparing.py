@@ -37,6 +37,7 @@ IN_TOKEN: Final = 3
 TYPO_EDITS: Final = 2
 """So many edits are at most a slip of the pen; one in a short text."""
 SHORT: Final = 5
+"""A text of at most so many letters is short."""
 
 
 def _bad_rest(rest: str) -> bool:

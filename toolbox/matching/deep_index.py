@@ -26,6 +26,7 @@ from toolbox.matching.words import FILLERS
 __all__ = ["DeepIndex"]
 
 TYPO_CANDIDATES: Final = 100
+"""Where more keys than this are similar to a value, none is what was meant."""
 
 
 class DeepIndex:
