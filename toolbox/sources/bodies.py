@@ -258,13 +258,11 @@ def _object(value: Any) -> dict[str, Any]:
 def _form_writer(properties: Mapping[str, Property]) -> Callable[[Any], tuple[bytes, str]]:
     def write(value: Any) -> tuple[bytes, str]:
         pairs: list[tuple[str, str]] = []
-        for name, item in _object(value).items():
+        taken = {*_object(value), *properties}
+        for name, item in value.items():
             how = properties.get(name, Property({}))
             if how.style:
-                written = query_pairs(name, item, how.style, explode=how.explode, reserved=how.reserved)
-                if how.explode and isinstance(item, dict) and how.style != "deepObject":
-                    _refuse_taken(name, item, {*value} - {name} | {*properties} - {name})
-                pairs.extend(written)
+                pairs.extend(query_pairs(name, item, how.style, explode=how.explode, reserved=how.reserved, taken=taken))
                 continue
             for part in item if isinstance(item, list) else [item]:
                 if part is not None:
@@ -272,12 +270,6 @@ def _form_writer(properties: Mapping[str, Property]) -> Callable[[Any], tuple[by
         return "&".join(f"{key}={text}" for key, text in pairs).encode("ascii"), _FORM
 
     return write
-
-
-def _refuse_taken(name: str, value: Mapping[str, Any], taken: set[str]) -> None:
-    for key in value:
-        if key in taken:
-            raise CannotSend(name, f"its key {key!r} is also the name of another parameter")
 
 
 def _part_text(name: str, value: Any, content: str) -> str:

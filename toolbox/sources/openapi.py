@@ -150,6 +150,7 @@ class _Plan:
         Raises:
             CannotSend: a value cannot be written into it.
         """
+        queried = {item.name for item in self.parameters.values() if item.location == "query"}
         filled: dict[str, str] = {}
         query: list[tuple[str, str]] = []
         headers: dict[str, str] = {}
@@ -162,7 +163,8 @@ class _Plan:
             elif value is None:
                 continue
             elif parameter.location == "query":
-                query.extend(self._query(parameter, value))
+                style, explode, reserved = parameter.style, parameter.explode, parameter.reserved
+                query.extend(query_pairs(name, value, style, explode=explode, reserved=reserved, taken=queried))
             elif parameter.location == "header":
                 headers[name] = header_text(name, value, explode=parameter.explode)
             else:
@@ -175,15 +177,6 @@ class _Plan:
         operation = self.operation
         path = self._path(filled)
         return Request(operation.method, path, operation.operation_id, operation.path, tuple(query), headers, cookies, body, json)
-
-    def _query(self, parameter: Parameter, value: Any) -> list[tuple[str, str]]:
-        pairs = query_pairs(parameter.name, value, parameter.style, explode=parameter.explode, reserved=parameter.reserved)
-        if isinstance(value, dict) and parameter.explode and parameter.style != "deepObject":
-            others = {item.name for item in self.parameters.values() if item.location == "query" and item is not parameter}
-            for key in value:
-                if key in others:
-                    raise CannotSend(parameter.name, f"its key {key!r} is also the name of another parameter")
-        return pairs
 
     def _body(self, arguments: Mapping[str, Any]) -> tuple[Any] | None:
         """The value of the body, if it is to be sent."""

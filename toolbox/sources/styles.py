@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -93,8 +93,18 @@ def path_text(name: str, value: Any, style: str, *, explode: bool) -> str:
     return text
 
 
-def query_pairs(name: str, value: Any, style: str, *, explode: bool, reserved: bool = False) -> list[tuple[str, str]]:
+def query_pairs(
+    name: str, value: Any, style: str, *, explode: bool, reserved: bool = False, taken: Container[str] = ()
+) -> list[tuple[str, str]]:
     """What stands in a query for a parameter: names and values, both percent-encoded.
+
+    Args:
+        name: name of the parameter.
+        value: its value.
+        style: how it is written.
+        explode: whether the parts of an array or object are written apart.
+        reserved: whether reserved characters stay as they are.
+        taken: the names of all parameters: an object that is written apart must not have those of others as keys.
 
     >>> query_pairs("tag", ["a", "b c"], "form", explode=True)
     [('tag', 'a'), ('tag', 'b%20c')]
@@ -115,7 +125,11 @@ def query_pairs(name: str, value: Any, style: str, *, explode: bool, reserved: b
     if explode:
         if isinstance(value, list):
             return [(key, text) for text in _items(name, value, encode)]
-        return [(_encoded(part), encode(scalar_text(name, item))) for part, item in value.items() if item is not None]
+        pairs = [(_encoded(part), encode(scalar_text(name, item))) for part, item in value.items() if item is not None]
+        for part in value:
+            if part in taken and part != name:
+                raise CannotSend(name, f"its key {part!r} is also the name of another parameter")
+        return pairs
     delimiter = _DELIMITERS[style]
     if delimiter == ",":
         text = _joined(name, value, ",", lambda part: encode(part).replace(",", "%2C"))
