@@ -11,6 +11,7 @@ from toolbox.providers.provider import Provider, StrictBudget, WrittenTool, sour
 from toolbox.providers.records import ExportedTool, ExportReport, Loss, OnUnsupported, UnsupportedTool
 from toolbox.providers.shared import legal_names
 from toolbox.providers.translation import Translation
+from toolbox.providers.wording import noted
 from toolbox.types import Document
 
 __all__ = ["Export", "export"]
@@ -105,7 +106,7 @@ def _strict(provider: Provider, tool: ExportedTool, budget: StrictBudget) -> _Ma
 
 
 def _description(tool: ExportedTool, notes: list[str], longest: int | None, losses: list[Loss]) -> str:
-    said = f"({'; '.join(dict.fromkeys(notes))})" if notes else ""
+    said = noted(notes)
     text = f"{tool.description}\n\n{said}" if tool.description and said else tool.description or said
     if longest is None or len(text) <= longest:
         return text

@@ -26,7 +26,7 @@ from toolbox.types import (
     is_untyped,
 )
 
-__all__ = ["described", "type_text", "value_text"]
+__all__ = ["described", "noted", "type_text", "value_text"]
 
 _DEEPEST: Final = 4
 _CHOICES: Final = 60
@@ -47,16 +47,19 @@ def value_text(value: Any) -> str:
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
 
 
+def noted(notes: list[str]) -> str:
+    """Notes in brackets, each once; empty where there are none."""
+    return f"({'; '.join(dict.fromkeys(notes))})" if notes else ""
+
+
 def described(description: str | None, notes: list[str]) -> str | None:
     """A description with notes behind it, each once.
 
     >>> described("Size of a page.", ["at most 100", "default: 20"])
     'Size of a page. (at most 100; default: 20)'
     """
-    if not notes:
-        return description
-    said = f"({'; '.join(dict.fromkeys(notes))})"
-    return f"{description} {said}" if description else said
+    said = noted(notes)
+    return f"{description} {said}" if description and said else said or description
 
 
 def type_text(node: Type, depth: int = 0) -> str:
