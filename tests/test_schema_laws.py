@@ -27,8 +27,8 @@ from jsonschema import Draft202012Validator
 from toolbox import LENIENT, STRICT, Policy, coerce_to_schema, normalize_from_schema
 from toolbox.diagnostics import CoercionReport, DiagnosticKind, FailureReason
 from toolbox.policy import ABSORBING
-from toolbox.schema import InvalidSchema, normalise, read_schema, with_format_notes, write_schema
-from toolbox.types import DESCRIBING, Document, EnumType, ObjectType, Opaque, Ref, StringType, Type, UnionType, children
+from toolbox.schema import InvalidSchema, normalise, read_schema, write_schema
+from toolbox.types import DESCRIBING, Document, ObjectType, Opaque, Type, children
 
 PROFILES: Final = {"modest": 200, "thorough": 10_000}
 PROFILE = settings(
@@ -308,7 +308,6 @@ def law_written_schema_accepts_the_same(schema: Any, value: Any) -> None:
 
 
 ABOUT_KEYS: Final = {DiagnosticKind.RENAMED, DiagnosticKind.DROPPED, DiagnosticKind.PRESERVED}
-NULL_WORDS: Final = {"", "null", "none", "nil", "undefined", "n/a", "unknown", "-"}
 
 
 def _leaves(value: Any) -> Iterator[Any]:
@@ -343,37 +342,17 @@ def _nodes(document: Document) -> Iterator[Type]:
 
 def _is_out(schema: Any, value: Any) -> bool:
     """Whether a case is one of those that are known to come out otherwise."""
-    leaves = list(_leaves(value))
-    says_null = any(isinstance(leaf, str) and leaf.strip().lower() in NULL_WORDS for leaf in leaves)
-    document = with_format_notes(read_schema(schema), schema)
-
-    def found(node: Type) -> Type:
-        return document.definitions[node.name] if isinstance(node, Ref) else node
-
+    nodes = list(_nodes(read_schema(schema)))
     # Python's `$` matches before a last line break, that of JSON Schema does not: there the outside validator is the one that is wrong.
-    if any(isinstance(text, str) and text.endswith("\n") for text in (*leaves, *_keys(value))):
+    if any(isinstance(text, str) and text.endswith("\n") for text in (*_leaves(value), *_keys(value))):
         return True
     # An undeclared key that is another spelling of a declared one is refused, although nothing in the schema forbids it.
-    declared = {item.name for node in _nodes(document) if isinstance(node, ObjectType) for item in node.fields}
+    declared = {item.name for node in nodes if isinstance(node, ObjectType) for item in node.fields}
     if {_letters(key) for key in _keys(value) - declared} & set(map(_letters, declared)):
         return True
-    for node in _nodes(document):
-        members = [found(member) for member in node.members] if isinstance(node, UnionType) else []
-        fields = [found(item.type) for item in node.fields if not item.required] if isinstance(node, ObjectType) else []
-        if (
-            # Null beside alternatives of which one takes text: a word for null is not left as it is.
-            (says_null and any(isinstance(member, UnionType) for member in members))
-            # An array or object among the choices of an alternative: such a choice is not always looked at.
-            or any(isinstance(member, EnumType) and any(isinstance(choice, list | dict) for choice in member.values) for member in members)
-            # A property that need not be given, with keywords that only a validator checks: null is not taken for a value that fits it.
-            or ((says_null or None in leaves) and any(isinstance(item, Opaque) for item in fields))
-            # A text beside the only member of an alternative that is checked by a validator: it is not in the schema that is kept.
-            or (isinstance(node, Opaque) and isinstance(node.schema, dict) and any(_is_other(node, name) for name in DESCRIBING))
-            # Null beside text whose format is only a note: the words for null are taken as they are where the format is checked.
-            or (says_null and any(isinstance(member, StringType) and member.format and not member.checks_format for member in members))
-        ):
-            return True
-    return False
+    # A text beside the only member of an alternative that is checked by a validator: it is not in the schema that is kept.
+    opaque = [node for node in nodes if isinstance(node, Opaque) and isinstance(node.schema, dict)]
+    return any(_is_other(node, name) for node in opaque for name in DESCRIBING)
 
 
 def _is_other(node: Opaque, name: str) -> bool:
@@ -398,24 +377,19 @@ def law_lenient_refuses_nothing_strict_accepts(schema: Any, value: Any) -> None:
                 assert changed or same(loosely.value, strictly.value)
 
 
-def _may_fit_several(schema: Any, report: CoercionReport) -> bool:
-    """Whether something was changed where exactly one alternative must fit: what is made is not counted again, and may fit more."""
-    return bool(report.diagnostics) and any(isinstance(node, UnionType) and node.one_of for node in _nodes(read_schema(schema)))
-
-
 def law_what_is_made_is_valid(schema: Any, value: Any) -> None:
     """Law 4: whatever is accepted, what is made of it is valid."""
     validator = Draft202012Validator(schema)
     for policy in POLICIES:
         for report in readings(schema, value, policy):
-            assert not report.ok or _may_fit_several(schema, report) or validator.is_valid(report.value), report.value
+            assert not report.ok or validator.is_valid(report.value), report.value
 
 
 def law_idempotent(schema: Any, value: Any) -> None:
     """Law 4: coercing the result again changes nothing and records nothing."""
     for policy in POLICIES:
         report = coerce_to_schema(schema, value, policy)
-        if report.ok and not _may_fit_several(schema, report):
+        if report.ok:
             again = coerce_to_schema(schema, report.value, policy)
             assert again.ok, again.failures
             assert same(again.value, report.value)

@@ -357,6 +357,12 @@ class Outcome:
             self.failures.append(Failure(path_text(path), reason, expected, value, detail, suggestion, would_be))
         return INVALID
 
+    def adopt(self, trial: Outcome) -> None:
+        """Take over what an attempt has collected, now that it counts."""
+        self.diagnostics.extend(trial.diagnostics)
+        self.failures.extend(trial.failures)
+        self.residual.update(trial.residual)
+
 
 class CoercionReport:
     """Everything about one call's arguments: before, after, and what happened on the way.

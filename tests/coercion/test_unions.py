@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Optional, Union
 import pydantic
 import pytest
 
+from toolbox import coerce_to_schema
 from toolbox.annotations import read_annotation
 from toolbox.coercion import build_coercer
 from toolbox.diagnostics import INVALID, FailureReason, Outcome
@@ -158,6 +159,48 @@ def test_one_of() -> None:
     assert coerce(document, 20)[0] == 20
     assert coerce(document, 5)[1].failures[0].reason is FailureReason.AMBIGUOUS
     assert coerce(document, "x")[0] is INVALID
+
+
+def test_one_of_counts_what_was_changed_too() -> None:
+    """A value that is changed until it fits one alternative must not fit another one then."""
+    document = read_schema({"oneOf": [{"type": "integer"}, {"type": "number"}]})
+    assert coerce(document, "5.5")[0] == 5.5
+    made, out = coerce(document, "5")
+    assert made is INVALID
+    assert out.failures[0].reason is FailureReason.AMBIGUOUS
+    assert out.diagnostics == []
+
+
+NULL = {"type": "null"}
+
+
+@pytest.mark.parametrize("policy", [STRICT, LENIENT])
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"anyOf": [{"type": ["string", "integer"]}, NULL]}, ""),
+        ({"anyOf": [{"anyOf": [{"type": "boolean"}, {"type": "string", "minLength": 1}]}, NULL]}, "nil"),
+        ({"anyOf": [{}, NULL]}, "null"),
+        ({"anyOf": [{"not": {"const": "x"}}, NULL]}, "null"),
+        ({"anyOf": [{"enum": [[1], [2]]}, NULL]}, [1]),
+        ({"anyOf": [{"type": "object", "additionalProperties": False}, {"enum": [{"a": 1}]}]}, {"a": 1}),
+        ({"type": "object", "properties": {"a": {"not": {"type": "integer"}}}}, {"a": None}),
+    ],
+)
+def test_what_fits_an_alternative_is_left_alone(schema: Any, value: Any, policy: Policy) -> None:
+    """No word is read as null, and no choice passed over, where the value is one that the schema takes."""
+    made, out = coerce(read_schema(schema), value, policy)
+    assert (made, out.diagnostics, out.failures) == (value, [], [])
+
+
+def test_text_whose_format_is_a_note_is_text() -> None:
+    """Only the two words that `Optional[str]` may mean null by are changed, and on record."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "anyOf": [{"type": "string", "format": "date"}, NULL]}
+    assert coerce_to_schema(schema, "nil").value == "nil"
+    assert coerce_to_schema(schema, "null", STRICT).value == "null"
+    assert [str(found) for found in coerce_to_schema(schema, "null").diagnostics] == [
+        '[warning] $: coerced "null" to null (str->None); Send null, without quotes'
+    ]
 
 
 @pytest.mark.parametrize("choice", [{"a": 1}, [1], 1])

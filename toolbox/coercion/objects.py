@@ -477,6 +477,10 @@ def _null_as_not_given(coerce: Coercer, fallback: Callable[[], Any] | None, expe
     def coerce_or_leave_out(value: Any, path: Path, out: Outcome) -> Any:
         if value is not None:
             return coerce(value, path, out)
+        trial = Outcome()
+        if coerce(None, path, trial) is None and not trial.failures:
+            # Only the validator of an opaque schema can tell that null fits it.
+            return None
         return judge.change(
             out,
             path,

@@ -19,6 +19,7 @@ from toolbox.types import (
     IntegerType,
     NeverType,
     NullType,
+    NumberType,
     ObjectType,
     Opaque,
     StringType,
@@ -57,8 +58,8 @@ def _optional(node: UnionType, others: Sequence[Type], inner: Coercer, builder: 
     judge = builder.judge
     expected = builder.expected(node)
     kinds = [builder.resolve(item) for item in others]
-    takes_text = any(_takes_text(item) for item in kinds)
-    takes_numbers = any(type(item).__name__ in ("IntegerType", "NumberType") for item in kinds)
+    takes_text = any(_takes_text(item, builder) for item in kinds)
+    takes_numbers = any(isinstance(item, NumberType) for item in kinds)
     # A word that is a choice, or the name of one, in whatever case, is that choice.
     enums = [item for item in kinds if isinstance(item, EnumType)]
     choices = {text.casefold() for item in enums for text in (*item.values, *(item.names or ())) if isinstance(text, str)}
@@ -84,17 +85,17 @@ def _optional(node: UnionType, others: Sequence[Type], inner: Coercer, builder: 
                     out, path, expected, value, None, BEST_EFFORT, WARNING, conversion="str->None", suggestion="Send null, without quotes"
                 )
             return inner(value, path, out)
+        trial = Outcome(out.known)
+        made = inner(value, path, trial)
+        if not trial.failures and _unchanged(value, made):
+            return made
         if word in NULL_WORDS or not word:
             risk = WARNING if not word else INFO
             return judge.change(
                 out, path, expected, value, None, STRING, risk, conversion="str->None", suggestion="Send null, or leave it out"
             )
-        if not takes_numbers:
-            return inner(value, path, out)
-        trial = Outcome(out.known)
-        made = inner(value, path, trial)
-        if made is not INVALID:
-            out.diagnostics.extend(trial.diagnostics)
+        if made is not INVALID or not takes_numbers:
+            out.adopt(trial)
             return made
         return judge.change(
             out,
@@ -116,11 +117,16 @@ KEYS_LOOKED_AT: Final = 50
 _LOOKED_AT: Final = NO_VALUE_WORDS | {""}
 
 
-def _takes_text(node: Type) -> bool:
-    """Whether a node takes any text as it is, so that no word can be told to mean null."""
+def _takes_text(node: Type, builder: Builder) -> bool:
+    """Whether a node is for text of any wording, so that hardly a word can be told to mean null."""
+    node = builder.resolve(node)
+    if isinstance(node, UnionType):
+        return any(_takes_text(item, builder) for item in node.members if item is not node)
+    if isinstance(node, Opaque):
+        return _takes_text(node.known, builder)
     if isinstance(node, EnumType):
         return node.open
-    return isinstance(node, AnyType | Opaque) or (isinstance(node, StringType) and node.construct is None and node.format not in FORMATS)
+    return isinstance(node, StringType) and node.construct is None and not (node.format in FORMATS and node.checks_format)
 
 
 class _Members:
@@ -163,9 +169,7 @@ class _Members:
             # The value is held too: what was decoded from text would be gone, and its identity given to another value.
             out.known[key] = (self.choose(members, value, path, trial), trial, value)
         made, trial, _ = out.known[key]
-        out.diagnostics.extend(trial.diagnostics)
-        out.failures.extend(trial.failures)
-        out.residual.update(trial.residual)
+        out.adopt(trial)
         return made
 
     def choose(self, members: Sequence[_Member], value: Any, path: Path, out: Outcome) -> Any:
@@ -190,19 +194,25 @@ class _Members:
                 cost = sum(_WEIGHT[found.risk] for found in trial.diagnostics if not _is_default(found))
                 mended.append((cost, member, made, trial))
         if self.one_of and len(clean) + len(filled) > 1:
-            return out.fail(
-                path, FailureReason.AMBIGUOUS, self.expected, value, "it fits more than one of the alternatives, and must fit one"
-            )
+            return self.fits_several(value, path, out)
         if clean:
             return self.from_clean(clean, value)
         if filled:
             # A declared default is no liberty: the value is taken as it is, best by the member that it leaves the least to.
             _, made, trial = min(filled, key=lambda item: item[0])
-            out.diagnostics.extend(trial.diagnostics)
+            out.adopt(trial)
             return made
         if mended:
             return self.from_mended(mended, failed, value, path, out)
         return self.refuse(failed, value, path, out)
+
+    def fitting(self, made: Any, path: Path) -> int:
+        """How many members take a value as it is."""
+        trials = [(member, Outcome()) for member in self.candidates(made)]
+        return sum(_unchanged(made, member.coerce(made, path, trial)) and not trial.failures for member, trial in trials)
+
+    def fits_several(self, value: Any, path: Path, out: Outcome) -> Any:
+        return out.fail(path, FailureReason.AMBIGUOUS, self.expected, value, "it fits more than one of the alternatives, and must fit one")
 
     def candidates(self, value: Any) -> Sequence[_Member]:
         """The members worth trying: of containers only those of the value's own kind, where there are any, so that work stays linear."""
@@ -267,8 +277,10 @@ class _Members:
             return out.fail(
                 path, FailureReason.AMBIGUOUS, self.expected, value, f"it could be read as {readings}", "Send the value in its own type"
             )
-        out.diagnostics.extend(chosen[2].diagnostics)
-        out.residual.update(chosen[2].residual)
+        # What was changed must fit one alternative as well, not only what came.
+        if self.one_of and self.fitting(chosen[1], path) > 1:
+            return self.fits_several(value, path, out)
+        out.adopt(chosen[2])
         return chosen[1]
 
     def refuse(self, failed: list[Outcome], value: Any, path: Path, out: Outcome) -> Any:
