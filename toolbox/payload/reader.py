@@ -10,41 +10,16 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable
-from enum import IntEnum
 from typing import Any, Final
 
 from toolbox.diagnostics import Diagnostic, Path, Risk
-from toolbox.payload.limits import too_deep, too_long_integer, too_many_nodes
+from toolbox.payload.limits import too_deep, too_many_nodes
+from toolbox.payload.scanner import AFTER_QUOTED, DOTTED, NON_FINITE, NUMBER, QUOTES, Broken, Cut, Scanner
 from toolbox.payload.strict import duplicate_key
 from toolbox.policy import Limits
 from toolbox.types import NumberText
 
 __all__ = ["REPAIRS", "Broken", "CallText", "Cut", "Reader"]
-
-
-class Broken(Exception):
-    """The text can't be read here.
-
-    Attributes:
-        position: index of the first character that does not fit.
-        why: what is wrong, for the model.
-    """
-
-    def __init__(self, position: int, why: str) -> None:
-        self.position = position
-        self.why = why
-        super().__init__(position, why)
-
-
-class Cut(IntEnum):
-    """How a text ends."""
-
-    WHOLE = 0
-    """Nothing is missing."""
-    CLOSERS = 1
-    """Only closing brackets are missing, after a complete value."""
-    INSIDE = 2
-    """It ends inside a text, a number, a key or a list."""
 
 
 class CallText:
@@ -68,31 +43,20 @@ class CallText:
         self.bare: dict[str | int, str] = {}
 
 
-_PLAIN_SPACE: Final = re.compile(r"[ \t\r\n]*")
-_ODD_SPACE: Final = re.compile(r"[\s\ufeff\u200b-\u200d\u2060\x00]+")
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*+)(\.\d++)?([eE][+-]?\d++)?", re.ASCII)
-_CUT_NUMBER: Final = re.compile(r"[+-]?(?:\d++(?:\.\d++)?[eE][+-]?|\d++\.|\.)?\Z", re.ASCII)
-_ODD_NUMBER: Final = re.compile(r"[+-]?(?:\d[\d_]*+)?(\.[\d_]*+)?([eE][+-]?\d++)?", re.ASCII)
-_DOTTED: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*(?:\.(?:[^\W\d]|\$)[\w$]*)*")
 _BARE_KEY: Final = re.compile(r"(?:[^\W\d]|\$)[\w$-]*")
 _KEYWORD: Final = re.compile(r"((?:[^\W\d]|\$)[\w$]*)\s*(=(?!=)|:)")
 _QUOTED_KEYWORD: Final = re.compile(r"([\"'])([^\W\d]\w*+)\1\s*+(?:=(?!=)|:)")
-_DRIVE: Final = re.compile(r"[A-Za-z]:\\[^\\\"]")
 _FACTORS: Final = 8
 # How often a call in quotes may turn out to be none, so that few characters are read twice.
 _ATTEMPTS: Final = 50
 _POWER: Final = re.compile(r"\s?\*\*\s?(-?\d{1,2})(?![\w.])", re.ASCII)
 _QUOTED_NAME: Final = re.compile(r"\s*[\"']((?:[^\W\d]|\$)[\w.$]*+)\(")
-_AFTER_QUOTED: Final = re.compile(r"\s*[\]),}]")
 _SUBSCRIPT: Final = re.compile(
     r"\[\s?(?:-?\d{0,9}:?-?\d{0,9}|'[^'\n\]]{0,80}'|\"[^\"\n\]]{0,80}\")\s?\]"
     r"|\(\)|\.[^\W\d]\w{0,80}(?:\((?:'[^'\n)]{0,80}'|\"[^\"\n)]{0,80}\")?\))?"
 )
 _BRACKET: Final = re.compile(r"[\"'`]?\]?[ \t]?\(")
 _OPERATOR: Final = re.compile(r"(?:(?:\*\*|//|==|[-+*/%]|\bor\b|\band\b)\s*+(?:\d[\d.]*+)?\s*+)++")
-_OCTAL: Final = re.compile(r"[0-3][0-7]{2}", re.ASCII)
-_HEX: Final = {"u": 4, "U": 8, "x": 2}
-_ENDS: Final = frozenset(" \t\r\n,:;]})/#*<`\"'")
 
 _CONSTANTS: Final[dict[str, Any]] = {
     "true": True,
@@ -107,16 +71,8 @@ _CONSTANTS: Final[dict[str, Any]] = {
     "undefined": None,
 }
 _JSON_WORDS: Final = frozenset(("true", "false", "null"))
-_NON_FINITE: Final = frozenset(("NaN", "Infinity", "inf", "nan"))
 
-# Opening quotes and what closes them.
-_DOUBLE: Final = "\u201d"
-_SINGLE: Final = "\u2019"
-_QUOTES: Final = {'"': '"', "'": "'", "`": "`", "\u201c": _DOUBLE, _DOUBLE: _DOUBLE, "\u201e": _DOUBLE, "\u2018": _SINGLE, _SINGLE: _SINGLE}
-_APOSTROPHES: Final = "'" + _SINGLE
-_MEMBER_ENDS: Final = "\"'}]" + _DOUBLE + _SINGLE
-_CHUNKS: Final = {quote: re.compile(f"[^{re.escape(quote)}\\\\\\x00-\\x1f]+") for quote in set(_QUOTES.values())}
-_JSON_ESCAPES: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_MEMBER_ENDS: Final = "\"'}]\u201d\u2019"
 
 # What was mended, with the risk and the advice that goes on record.
 REPAIRS: Final[dict[str, tuple[Risk, str]]] = {
@@ -147,7 +103,7 @@ REPAIRS: Final[dict[str, tuple[Risk, str]]] = {
 }
 
 
-class Reader:
+class Reader(Scanner):
     """Reads values from a text, each from the position that it is given.
 
     Attributes:
@@ -159,53 +115,23 @@ class Reader:
         unreadable: names that stand for values that can not be read; they do not count as texts.
     """
 
-    __slots__ = (
-        "_attempts",
-        "_bare",
-        "_calls",
-        "_code",
-        "_control_escapes",
-        "_length",
-        "_limits",
-        "_names",
-        "_nodes",
-        "_odd_escapes",
-        "_quote",
-        "_single",
-        "_trail",
-        "cut",
-        "duplicates",
-        "position",
-        "repairs",
-        "text",
-        "unreadable",
-        "variables",
-    )
+    __slots__ = ("_attempts", "_bare", "_calls", "_names", "_nodes", "_trail", "duplicates", "unreadable", "variables")
 
     def __init__(self, text: str, limits: Limits, names: Callable[[str], bool] | None = None) -> None:
-        self.text = text
-        self._length = len(text)
-        self._limits = limits
+        super().__init__(text, limits)
         self._names = names
         self.variables: dict[str, Any] = {}
         self.unreadable: frozenset[str] = frozenset()
         self._nodes = 0
         self._attempts = _ATTEMPTS
-        self.begin(0)
 
     def begin(self, position: int) -> None:
         """Start over at a position."""
-        self.position = position
-        self.repairs: dict[str, None] = {}
+        super().begin(position)
         self.duplicates: list[Diagnostic] = []
-        self.cut = Cut.WHOLE
         self._trail: list[str | int] = []
-        # Inside a call the rules of programming languages hold: bare names, adjoining texts, digits grouped by underscores.
-        self._code = False
         self._calls = False
         self._bare = ""
-        self._quote = ""
-        self._odd_escapes = self._control_escapes = self._single = False
 
     # -- entry points ---------------------------------------------------------------------------------------------------------------
 
@@ -222,48 +148,13 @@ class Reader:
     def read_call(self, position: int) -> CallText:
         """Read one call ``name(...)``."""
         self.begin(position)
-        found = _DOTTED.match(self.text, position)
+        found = DOTTED.match(self.text, position)
         if found is None:
             raise Broken(position, "a name was expected")
         bracket = _BRACKET.match(self.text, found.end())
         if bracket is None:
             raise Broken(found.end(), "an opening bracket was expected after a name")
         return self._call(found.group(), position, bracket.end() - 1, 0)
-
-    # -- space ----------------------------------------------------------------------------------------------------------------------
-
-    def _space(self) -> None:
-        """Skip white space and comments."""
-        text = self.text
-        position = _PLAIN_SPACE.match(text, self.position).end()  # type: ignore[union-attr]  # matches the empty text too
-        while position < self._length:
-            mark = text[position]
-            if mark == "/":
-                following = text[position + 1 : position + 2]
-                if following == "/":
-                    position = self._after(text.find("\n", position))
-                elif following == "*":
-                    end = text.find("*/", position + 2)
-                    position = self._length if end < 0 else end + 2
-                else:
-                    break
-                self.repairs["comment"] = None
-            elif mark == "#":
-                position = self._after(text.find("\n", position))
-                self.repairs["comment"] = None
-            elif mark > "~" or mark < " ":
-                odd = _ODD_SPACE.match(text, position)
-                if odd is None:
-                    break
-                position = odd.end()
-                self.repairs["odd white space"] = None
-            else:
-                break
-            position = _PLAIN_SPACE.match(text, position).end()  # type: ignore[union-attr]
-        self.position = position
-
-    def _after(self, end_of_line: int) -> int:
-        return self._length if end_of_line < 0 else end_of_line
 
     # -- values ---------------------------------------------------------------------------------------------------------------------
 
@@ -281,7 +172,7 @@ class Reader:
             return self._object(depth)
         if mark == "[":
             return self._array(depth, "]")
-        if mark in _QUOTES:
+        if mark in QUOTES:
             return self._quoted(mark)
         if mark in "-+.0123456789":
             return self._number()
@@ -353,7 +244,7 @@ class Reader:
         # A member without a comma before it: only where it can't be part of the value before it.
         if closer == "}":
             apart = position > before or self.text[before - 1] in _MEMBER_ENDS
-            fits = apart and (mark in _QUOTES or _BARE_KEY.match(self.text, position) is not None)
+            fits = apart and (mark in QUOTES or _BARE_KEY.match(self.text, position) is not None)
         else:
             fits = mark in "{[" and self.text[before - 1] in "}]"
         if not fits:
@@ -390,7 +281,7 @@ class Reader:
     def _key(self) -> str:
         position = self.position
         mark = self.text[position]
-        if mark in _QUOTES and mark != "`":
+        if mark in QUOTES and mark != "`":
             return str(self._quoted(mark))
         bare = _BARE_KEY.match(self.text, position)
         if bare is not None:
@@ -399,7 +290,7 @@ class Reader:
                 self.cut = Cut.INSIDE
             self.repairs["unquoted key"] = None
             return bare.group()
-        number = _NUMBER.match(self.text, position)
+        number = NUMBER.match(self.text, position)
         if number is not None and mark != "-" and not number.group(1) and not number.group(2):
             self.position = number.end()
             self.repairs["number as key"] = None
@@ -467,7 +358,7 @@ class Reader:
         position = self.position
         mark = self.text[position]
         if self._calls and mark in "\"'`" and self._names is not None:
-            found = _DOTTED.match(self.text, position + 1)
+            found = DOTTED.match(self.text, position + 1)
             if found is not None and self._names(found.group()):
                 after = found.end()
                 if self.text.startswith(mark + "(", after):  # only the name is in quotes
@@ -519,206 +410,11 @@ class Reader:
         self.repairs["Python literal"] = None
         return items
 
-    # -- texts ----------------------------------------------------------------------------------------------------------------------
-
-    def _quoted(self, mark: str) -> str:
-        text = self._string(mark)
-        while self._code and not self.cut:  # adjoining texts are one text in Python
-            end = self.position
-            self._space()
-            if self._quote and self.text.startswith(self._quote, self.position) and _AFTER_QUOTED.match(self.text, self.position + 1):
-                self.position = end  # this quote ends the call that is quoted as a whole
-                break
-            if self.position < self._length and self.text[self.position] in "\"'":
-                self.repairs["adjoining texts"] = None
-                text += self._string(self.text[self.position])
-            else:
-                self.position = end
-                break
-        return text
-
-    def _string(self, mark: str) -> str:
-        text, length = self.text, self._length
-        position = self.position
-        closer = _QUOTES[mark]
-        if mark in "\"'" and text.startswith(mark * 3, position):
-            self.repairs["triple quotes"] = None
-            self._single = mark == "'"
-            closer = mark * 3
-            return self._triple(closer)
-        if mark == "'":
-            self.repairs["single quotes"] = None
-        elif mark != '"':
-            self.repairs["typographic quotes"] = None
-        chunk = _CHUNKS[closer]
-        parts: list[str] = []
-        position += 1
-        start = position
-        self._odd_escapes = self._control_escapes = False
-        self._single = mark == "'"
-        while True:
-            found = chunk.match(text, position)
-            if found is not None:
-                parts.append(found.group())
-                position = found.end()
-            if position >= length:
-                self.position = length
-                self.cut = Cut.INSIDE
-                return "".join(parts)
-            here = text[position]
-            if here == closer:
-                position += 1
-                # No syntax has a letter right after a closing quote: this one is an apostrophe.
-                if here in _APOSTROPHES and position < length and text[position].isalnum() and text[position - 2].isalnum():
-                    self.repairs["apostrophe"] = None
-                    parts.append(here)
-                    continue
-                self.position = position
-                if self._odd_escapes and self._control_escapes:
-                    return self._backslashes(text[start : position - 1], parts)
-                return "".join(parts)
-            if here == "\\":
-                if position + 1 >= length:
-                    self.position = length
-                    self.cut = Cut.INSIDE
-                    return "".join(parts)
-                position = self._escape(position, parts)
-            else:
-                self.repairs["raw control character"] = None
-                parts.append(here)
-                position += 1
-
-    def _backslashes(self, body: str, parts: list[str]) -> str:
-        r"""A text with escapes that mean nothing beside escapes such as ``\n``: a Windows path, or a text that can be read in two ways."""
-        if _DRIVE.match(body):
-            return body.replace("\\\\", "\\")
-        self.repairs["backslashes of two kinds"] = None
-        return "".join(parts)
-
-    def _triple(self, closer: str) -> str:
-        start = self.position + 3
-        end = self.text.find(closer, start)
-        if end < 0:
-            self.position = self._length
-            self.cut = Cut.INSIDE
-            return self.text[start:]
-        self.position = end + 3
-        body = self.text[start:end]
-        if "\\" not in body:
-            return body
-        parts: list[str] = []
-        position = start
-        while position < end:
-            stop = self.text.find("\\", position, end)
-            if stop < 0:
-                parts.append(self.text[position:end])
-                break
-            parts.append(self.text[position:stop])
-            position = self._escape(stop, parts)
-        return "".join(parts)
-
-    def _escape(self, position: int, parts: list[str]) -> int:
-        """Read the escape at a position; one that means nothing keeps its backslash."""
-        text = self.text
-        code = text[position + 1]
-        plain = _JSON_ESCAPES.get(code)
-        if plain is not None:
-            parts.append(plain)
-            if code in "bfnrt":
-                self._control_escapes = True
-            return position + 2
-        if code == "u" or (code in "xU" and (self._code or self._single)):
-            digits = text[position + 2 : position + 2 + _HEX[code]]
-            if len(digits) == _HEX[code] and _is_hex(digits) and int(digits, 16) <= 0x10FFFF:
-                return self._unicode(position, int(digits, 16), _HEX[code], parts)
-            if len(text) < position + 2 + _HEX[code]:
-                self.cut = Cut.INSIDE
-        elif code == "'":
-            parts.append("'")
-            return position + 2
-        elif code == "\n" and self._code:  # a line that goes on
-            return position + 2
-        if (self._code or self._single) and _OCTAL.match(text, position + 1) is not None:
-            self.repairs["octal escape"] = None
-        self.repairs["invalid escape"] = None
-        if code.isalnum():
-            self._odd_escapes = True
-        parts.append("\\")
-        return position + 1
-
-    def _unicode(self, position: int, number: int, width: int, parts: list[str]) -> int:
-        text = self.text
-        end = position + 2 + width
-        if 0xD800 <= number < 0xDC00 and text.startswith("\\u", end):
-            low = text[end + 2 : end + 6]
-            if len(low) == 4 and _is_hex(low) and 0xDC00 <= int(low, 16) < 0xE000:
-                parts.append(chr(0x10000 + ((number - 0xD800) << 10) + int(low, 16) - 0xDC00))
-                return end + 6
-        parts.append(chr(number))
-        return end
-
-    # -- numbers --------------------------------------------------------------------------------------------------------------------
-
-    def _number(self) -> Any:
-        text, position = self.text, self.position
-        if _CUT_NUMBER.match(text, position) is not None:
-            self.position = self._length
-            self.cut = Cut.INSIDE
-            return None
-        found = _NUMBER.match(text, position)
-        end = found.end() if found is not None else position
-        odd = _ODD_NUMBER.match(text, position)
-        if odd is not None and odd.end() > max(end, position + 1):
-            found, end = odd, odd.end()
-            literal = self._odd_literal(odd.group(), position)
-        elif found is not None:
-            literal = found.group()
-        else:
-            word = _DOTTED.match(text, position + 1)  # -Infinity
-            if text[position] == "-" and word is not None and word.group() in _NON_FINITE:
-                self.position = word.end()
-                self.repairs["Python or JavaScript constant"] = None
-                return NumberText("-" + word.group())
-            raise Broken(position, "a number was expected")
-        self.position = end
-        if end >= self._length:
-            self.cut = Cut.INSIDE
-        elif text[end] not in _ENDS and not (self._code and text[end] in "+-"):
-            raise Broken(end, "a number is written in a notation that JSON does not have")
-        return self._made(literal, found.group(1) is not None or found.group(2) is not None)
-
-    def _odd_literal(self, literal: str, position: int) -> str:
-        """The JSON literal of a number whose notation leaves no doubt: ``+5``, ``.5``, ``5.``, and in code ``1_000``."""
-        plain = literal
-        if "_" in literal:
-            if not self._code or not re.fullmatch(r"[+-]?\d+(?:_\d+)*(?:\.\d+)?", literal):
-                raise Broken(position, "a number is written in a notation that JSON does not have")
-            plain = plain.replace("_", "")
-        sign = "-" if plain.startswith("-") else ""
-        whole, dot, rest = plain.lstrip("+-").partition(".")
-        fraction = re.match(r"\d*", rest)
-        if not (whole[:1].isdigit() or (not whole and fraction and fraction.group())) or re.match(r"0\d", whole):
-            raise Broken(position, "a number is written in a notation that JSON does not have")
-        self.repairs["number notation"] = None
-        if dot and not (fraction and fraction.group()):
-            rest = "0" + rest
-        return f"{sign}{whole or '0'}{dot}{rest}"
-
-    def _made(self, literal: str, fraction: bool) -> Any:
-        if fraction:
-            return NumberText(literal)
-        if len(literal) > self._limits.integer_digits + 1:
-            raise too_long_integer(self._limits)
-        try:
-            return int(literal)
-        except ValueError:  # the interpreter's own limit
-            raise too_long_integer(self._limits) from None
-
     # -- words and calls ------------------------------------------------------------------------------------------------------------
 
     def _word(self, depth: int) -> Any:
         text, position = self.text, self.position
-        found = _DOTTED.match(text, position)
+        found = DOTTED.match(text, position)
         if found is None:
             raise Broken(position, "a value was expected")
         word, end = found.group(), found.end()
@@ -741,7 +437,7 @@ class Reader:
             if word not in _JSON_WORDS:
                 self.repairs["Python or JavaScript constant"] = None
             return _CONSTANTS[word]
-        if word in _NON_FINITE:
+        if word in NON_FINITE:
             return NumberText(word)
         if self._code or (self._calls and depth > 1 and following != "("):
             if word in self.variables:
@@ -758,20 +454,6 @@ class Reader:
         if self.cut:
             return None
         raise Broken(position, "a value in double quotes was expected")
-
-    def _prefixed(self, prefix: str, quote: int) -> str:
-        self.position = quote
-        start = quote + 1
-        if prefix == "b":
-            raise Broken(quote, "a text was expected, not bytes")
-        text = self._quoted(self.text[quote])
-        if prefix == "f" and "{" in text:
-            raise Broken(quote, "a plain text was expected, not one with placeholders")
-        if prefix == "r" and not self.cut:
-            self.repairs.pop("invalid escape", None)
-            text = self.text[start : self.position - 1]
-        self.repairs["Python literal"] = None
-        return text
 
     def _call(self, name: str, start: int, bracket: int, depth: int) -> CallText:
         """A call whose opening bracket is at `bracket`. Calls among its arguments are refused."""
@@ -811,7 +493,7 @@ class Reader:
             mark = text[self.position]
             if mark == ",":
                 self.position += 1
-            elif self._quote and text.startswith(self._quote, self.position) and _AFTER_QUOTED.match(text, self.position + 1):
+            elif self._quote and text.startswith(self._quote, self.position) and AFTER_QUOTED.match(text, self.position + 1):
                 self.repairs["missing bracket"] = None
                 return
             elif mark != ")":
@@ -904,7 +586,3 @@ def _worked_out(mark: str, first: float, second: float) -> Any:
         return first // second if whole and not first % second else NumberText(repr(float(first) / float(second)))
     except (OverflowError, ZeroDivisionError):
         return NumberText("nan")
-
-
-def _is_hex(digits: str) -> bool:
-    return all(digit in "0123456789abcdefABCDEF" for digit in digits)
