@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
+from toolbox.errors import PayloadError
 from toolbox.json_values import json_text
 from toolbox.payload.found import FoundCall
 from toolbox.providers.media import shown
@@ -30,13 +31,18 @@ from toolbox.providers.shared import (
 )
 from toolbox.providers.streaming import Assembler, Slot
 
-__all__ = ["ChatAssembler", "ChatProvider", "arguments_text"]
+__all__ = ["ChatAssembler", "ChatProvider", "arguments_text", "problem_of"]
 
-CUT_OFF: Final = frozenset(("length", "model_length", "max_tokens", "content_filter", "error"))
+_CUT_OFF: Final = frozenset(("length", "model_length", "max_tokens", "content_filter", "error", "timeout"))
 LEGACY: Final = "function_call_"
 """How the id begins that a deprecated ``function_call`` gets, which has none: its result is a message of the role ``function``."""
 # What a response's message has and a request's must not have.
 _ONLY_IN_RESPONSES: Final = frozenset(("annotations", "parsed", "tool_calls", "function_call", "audio"))
+
+
+def problem_of(reason: str | None) -> PayloadError | None:
+    """Why no call of an answer may be run, by the reason why the model stopped; None where the answer is complete."""
+    return cut_off(reason) if reason is not None and reason.lower() in _CUT_OFF else None
 
 
 def arguments_text(arguments: Any) -> str:
@@ -114,8 +120,7 @@ class ChatProvider(Provider):
             call = found_call(legacy.get("name"), legacy.get("arguments"), None, 0, within)
             answer.calls.append(FoundCall(call.name, call.arguments, _legacy_id(call.call_id), ()))
         reason = self.stop_of(response)
-        if answer.calls and reason is not None and reason.lower() in CUT_OFF:
-            answer.problem = cut_off(reason)
+        answer.problem = problem_of(reason) if answer.calls else None
         return answer
 
     def echo(self, response: Any, answer: Answer) -> list[dict[str, Any]]:
@@ -205,8 +210,7 @@ class ChatAssembler(Assembler):
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self.stop = reason
-            if reason.lower() in CUT_OFF:
-                self.problem = cut_off(reason)
+            self.problem = problem_of(reason)
             self.finish()
 
     def take(self, delta: Mapping[str, Any]) -> None:

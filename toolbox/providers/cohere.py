@@ -9,17 +9,16 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolbox.providers.chat import ChatAssembler, ChatProvider
+from toolbox.providers.chat import ChatAssembler, ChatProvider, problem_of
 from toolbox.providers.dialects import Dialect, Recursion, Refs
 from toolbox.providers.provider import Choice, Provider, StrictBudget
-from toolbox.providers.shared import Answer, IdRule, cut_off, text_of
+from toolbox.providers.shared import Answer, IdRule, text_of, without_none
 from toolbox.providers.sizes import measure
 from toolbox.providers.streaming import Assembler
 from toolbox.types import Document, ObjectType
 
 __all__ = ["PROVIDER", "Cohere"]
 
-_CUT_OFF: Final = frozenset(("MAX_TOKENS", "ERROR", "TIMEOUT"))
 _CHOICES: Final = {"none": "NONE", "required": "REQUIRED"}
 
 
@@ -93,16 +92,9 @@ class Cohere(ChatProvider):
         reason = response.get("finish_reason")
         return reason if isinstance(reason, str) else None
 
-    def read(self, response: Any) -> Answer:
-        """The calls of the message."""
-        answer = super().read(response)
-        if answer.calls and self.stop_of(response) in _CUT_OFF:
-            answer.problem = cut_off(str(self.stop_of(response)))
-        return answer
-
     def echo(self, response: Any, answer: Answer) -> list[dict[str, Any]]:
         """The model's message with its plan; an empty content is left out."""
-        return [{key: item for key, item in message.items() if item is not None} for message in super().echo(response, answer)]
+        return [without_none(message) for message in super().echo(response, answer)]
 
     def assembler(self) -> Assembler:
         """Puts typed events together."""
@@ -138,8 +130,7 @@ class _CohereAssembler(ChatAssembler):
         reason = delta.get("finish_reason")
         if kind == "message-end" and isinstance(reason, str):
             self.stop = reason
-            if reason in _CUT_OFF:
-                self.problem = cut_off(reason)
+            self.problem = problem_of(reason)
             self.finish()
 
     def response(self) -> dict[str, Any]:

@@ -9,12 +9,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolbox.providers.chat import ChatAssembler, ChatProvider
+from toolbox.providers.chat import ChatAssembler, ChatProvider, problem_of
 from toolbox.providers.dialects import Dialect, Recursion, Refs
 from toolbox.providers.media import shown
 from toolbox.providers.provider import Choice, Provider
 from toolbox.providers.records import SentResult
-from toolbox.providers.shared import MADE, Answer, IdRule, arguments_object, cut_off, mappings, parsed_or_text, without_none
+from toolbox.providers.shared import MADE, Answer, IdRule, arguments_object, mappings, parsed_or_text, without_none
 from toolbox.providers.streaming import Assembler, Slot
 from toolbox.schema.writing import json_type
 from toolbox.types import (
@@ -206,8 +206,7 @@ class _OllamaAssembler(ChatAssembler):
                 self.slots.append(Slot(inner.get("name") or "", item.get("id"), value=value, ended=True))
         if event.get("done"):
             self.stop = event.get("done_reason") or "stop"
-            if self.stop == "length":
-                self.problem = cut_off(self.stop)
+            self.problem = problem_of(self.stop)
             self.finish()
 
     def response(self) -> dict[str, Any]:
