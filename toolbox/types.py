@@ -283,7 +283,7 @@ class Opaque(Type):
     """A schema with keywords that have no counterpart here: written back as it came, checked by a real validator.
 
     Attributes:
-        schema: the schema, as it came.
+        schema: the schema, as it came, without the texts that the node has in its own fields.
         known: what of the schema has a counterpart; used for coercion before the check.
     """
 

@@ -200,7 +200,7 @@ class _Reader:
         if self.dynamic and isinstance(self.schema, dict):
             # A dynamic reference means something only in the whole, so nothing below it is checked on its own.
             self.definitions = {name: _loosened(node) for name, node in self.definitions.items()}
-            root = Opaque(schema=self.bundled(), known=_loosened(root))
+            root = described_by(Opaque(schema=_without_texts(self.bundled()), known=_loosened(root)), root)
         return Document(root, self.reachable(root))
 
     # Reading
@@ -452,9 +452,9 @@ class _Reader:
 
     # Schemas that stay as they are
 
-    def rewritten(self, schema: Any, scope: Scope) -> Any:
-        """A schema in draft 2020-12 whose references lead to the definitions of the document that is being made."""
-        copy = self.copied(schema, scope)
+    def rewritten(self, schema: dict[str, Any], scope: Scope) -> dict[str, Any]:
+        """What a schema asks of the value that is not null, in draft 2020-12; its references lead to the definitions of this document."""
+        copy = _without_texts(self.copied_object(schema, scope))
         if _mentions(copy, _UNEVALUATED):
             # What counts as evaluated depends on how things are said, so all that it refers to has to be said as it was.
             self.forced.extend(definition_names(copy))
@@ -463,6 +463,12 @@ class _Reader:
     def copied(self, original: Any, scope: Scope) -> Any:
         if not isinstance(original, dict):
             return original is not False
+        copy = self.copied_object(original, scope)
+        is_nullable = self.references.enter(original, scope).dialect.nullable and original.get("nullable") is True
+        return {"anyOf": [copy, {"type": "null"}]} if is_nullable else copy
+
+    def copied_object(self, original: dict[str, Any], scope: Scope) -> dict[str, Any]:
+        """The copy without the null that `nullable` adds."""
         scope = self.references.enter(original, scope)
         schema, _ = modern(original, scope.dialect)
         copy: dict[str, Any] = {}
@@ -484,7 +490,7 @@ class _Reader:
                 copy[keyword] = self.copied(value, scope)
             else:
                 copy[keyword] = value
-        return {"anyOf": [copy, {"type": "null"}]} if scope.dialect.nullable and schema.get("nullable") is True else copy
+        return copy
 
     def renamed(self, reference: str, scope: Scope) -> str | None:
         place = self.references.resolve(reference, scope)
@@ -502,7 +508,7 @@ class _Reader:
             done.add(name)
             place = self.places[name]
             node = self.definition(name) or AnyType()
-            copy = self.copied(place.schema, place.scope)
+            copy = _without_texts(self.copied(place.schema, place.scope))
             if not isinstance(node, Opaque):
                 self.definitions[name] = described_by(Opaque(schema=copy, known=_without_opaque(node)), node)
             self.forced.extend(definition_names(copy))
@@ -563,6 +569,11 @@ def _texts(schema: dict[str, Any]) -> dict[str, Any]:
     if schema.get("examples"):
         found["examples"] = tuple(schema["examples"])
     return found
+
+
+def _without_texts(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an opaque node: its texts stand in the node alone, where those of the place it is read at can replace them."""
+    return {keyword: value for keyword, value in schema.items() if keyword not in DESCRIBING}
 
 
 _PLAIN: Final[Mapping[str, Any]] = {name: getattr(Type(), name) for name in DESCRIBING}

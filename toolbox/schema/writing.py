@@ -240,7 +240,10 @@ def _write_ref(node: Ref) -> Schema:
 
 
 def _write_opaque(node: Opaque) -> Schema | bool:
-    return _described(node, dict(node.schema)) if isinstance(node.schema, dict) else bool(node.schema)
+    if not isinstance(node.schema, dict):
+        return bool(node.schema)
+    head = {keyword: node.schema[keyword] for keyword in ("$schema", "$id", "$ref", "type") if keyword in node.schema}
+    return _described(node, head, {keyword: value for keyword, value in node.schema.items() if keyword not in head})
 
 
 _WRITERS: Final[dict[type[Type], Callable[[Any], Schema | bool]]] = {
