@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
 from toolbox.cli.inputs import LINE_LIMIT, DamagedInput, Lines, open_lines
 from toolbox.cli.printing import RISK_STYLES, Cell, Column, Printer
 from toolbox.cli.recorded import NotRecorded, read_recorded
@@ -245,6 +243,8 @@ def _progress(printer: Printer, lines: Lines) -> Iterator[Callable[[Tally], None
     if not printer.err.is_terminal or printer.err.is_dumb_terminal:
         yield _no_progress
         return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("replaying"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[said]}"), TimeRemainingColumn())
     with Progress(*columns, console=printer.err, transient=True) as bar:
         task = bar.add_task("", total=lines.size, said="")
