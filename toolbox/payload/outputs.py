@@ -23,6 +23,7 @@ from toolbox.policy import LENIENT, Policy, ProseCalls, RepairLevel
 __all__ = ["find_calls"]
 
 _LAYERS: Final = 3
+_PLAIN: Final = frozenset((str, int, bool, type(None)))
 _SCANNED: Final = 4
 # What stands around calls in an answer that consists of nothing but calls.
 _AROUND_CODE: Final = re.compile(
@@ -150,21 +151,28 @@ def _once(calls: list[FoundCall]) -> list[FoundCall]:
         return calls
     kept: list[FoundCall] = []
     places: dict[Any, int] = {}
+    repeated: set[int] = set()
     for call in calls:
-        key = (call.name, _text_of(call.arguments))
+        key = (call.name, _identity_of(call.arguments))
         place = places.get(key)
         if place is None or call.call_id is not None:
             places.setdefault(key, len(kept))
             kept.append(call)
             continue
-        first = kept[place]
-        mark = step(DiagnosticKind.DUPLICATE_CALL, Risk.WARNING, "the same call word for word", "make each call once")
-        if not any(note.kind is DiagnosticKind.DUPLICATE_CALL for note in first.diagnostics):
+        if place not in repeated:
+            repeated.add(place)
+            first = kept[place]
+            mark = step(DiagnosticKind.DUPLICATE_CALL, Risk.WARNING, "the same call word for word", "make each call once")
             kept[place] = FoundCall(first.name, first.arguments, first.call_id, (*first.diagnostics, mark))
     return kept
 
 
-def _text_of(arguments: object) -> str:
+def _identity_of(arguments: object) -> Any:
+    """What two arguments have in common only where they are the same: their JSON text, or what is quicker to make."""
+    if type(arguments) is dict and len(arguments) == 1:
+        ((key, value),) = arguments.items()
+        if type(value) in _PLAIN:
+            return (key, type(value), value)
     try:
         return json.dumps(arguments, sort_keys=True, default=repr)
     except (TypeError, ValueError, RecursionError):

@@ -58,8 +58,10 @@ _ASSIGNMENT: Final = re.compile(r"(?:^|\n)[ \t]*+(?:(?:const|let|var|final|[A-Z]
 # Names that loops, parameters, imports and handlers bind.
 _BINDINGS: Final = re.compile(
     r"\bfor\s++([\w$]++(?:,\s*+[\w$]++){0,4}+)\s++in\b|\bfor\s*+\(\s*+(?:const|let|var)\s++([\w$]++)\s++(?:in|of)\b"
-    r"|\b(?:as|import)\s+([\w$]{1,80})[ \t]*+(?=[:,\n;)]|\Z)|\blambda\s+([\w, ]{1,80}):|\(?([\w$, ]{1,80})\)?\s?=>"
+    r"|\b(?:as|import)\s+([\w$]{1,80})[ \t]*+(?=[:,\n;)]|\Z)|\blambda\s+([\w, ]{1,80}):"
 )
+# The parameters before an arrow, backwards from it.
+_BEFORE_ARROW: Final = re.compile(r"\s?\)?([\w$, ]{1,80})")
 # Nothing is assigned: a comment says what should stand here.
 _PLACEHOLDER: Final = re.compile(r"(?:/\*[^*]{0,200}+\*/|//[^\n]{0,200}+|#[^\n]{0,200}+|\.\.\.)[ \t]*+;?[ \t]*+(?:\n|\Z)")
 # An object of a declared class has no literal: where it stands in a call, its name is all that can be sent.
@@ -371,18 +373,32 @@ class _Scan:
         return finder.end
 
 
+def _bound_names(text: str) -> set[str]:
+    """The names that loops, parameters, imports and handlers bind."""
+    names: set[str] = set()
+    for bound in _BINDINGS.finditer(text):
+        names.update(_NAMES.findall(next(group for group in bound.groups() if group is not None)))
+    arrow = text.find("=>")
+    while arrow >= 0:
+        before = _BEFORE_ARROW.match(text[max(0, arrow - _BEFORE) : arrow][::-1])
+        if before is not None:
+            names.update(_NAMES.findall(before.group(1)[::-1]))
+        arrow = text.find("=>", arrow + 2)
+    return names
+
+
 def _variables(finder: Finder) -> tuple[dict[str, Any], frozenset[str]]:
     """The names to which the text assigns one plain value, with the value, and the names that stand for something else."""
     found: dict[str, Any] = {}
     text = finder.text
-    unreadable: set[str] = set()
-    for bound in _BINDINGS.finditer(text):
-        unreadable.update(_NAMES.findall(next(group for group in bound.groups() if group is not None)))
+    unreadable = _bound_names(text)
     used = _used(text) if "def " in text or "function " in text else frozenset[str]()
-    for function in _FUNCTION.finditer(text):
+    for function in _FUNCTION.finditer(text) if used else ():
         # Bodies that nothing runs hold no calls; outside of bodies a parameter is no variable.
         if function.group(1) in used and finder.resolve(function.group(1)) is None:
             unreadable.update(_NAMES.findall(function.group(2)))
+    if "=" not in text:
+        return found, frozenset(unreadable)
     end = 0
     readable = True
     for assignment in _ASSIGNMENT.finditer(text):

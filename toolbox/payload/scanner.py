@@ -39,6 +39,8 @@ class Cut(IntEnum):
 
 
 _PLAIN_SPACE: Final = re.compile(r"[ \t\r\n]*")
+# What begins neither white space nor a comment.
+_SOLID: Final = frozenset(map(chr, range(33, 127))) - {"/", "#"}
 _ODD_SPACE: Final = re.compile(r"[\s\ufeff\u200b-\u200d\u2060\x00]+")
 NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*+)(\.\d++)?([eE][+-]?\d++)?", re.ASCII)
 _CUT_NUMBER: Final = re.compile(r"[+-]?(?:\d++(?:\.\d++)?[eE][+-]?|\d++\.|\.)?\Z", re.ASCII)
@@ -105,7 +107,10 @@ class Scanner:
     def _space(self) -> None:
         """Skip white space and comments."""
         text = self.text
-        position = _PLAIN_SPACE.match(text, self.position).end()  # type: ignore[union-attr]  # matches the empty text too
+        position = self.position
+        if position < self._length and text[position] in _SOLID:
+            return
+        position = _PLAIN_SPACE.match(text, position).end()  # type: ignore[union-attr]  # matches the empty text too
         while position < self._length:
             mark = text[position]
             if mark == "/":
@@ -291,12 +296,16 @@ class Scanner:
 
     def _number(self) -> Any:
         text, position = self.text, self.position
+        found = NUMBER.match(text, position)
+        end = found.end() if found is not None else position
+        if found is not None and end < self._length and text[end] in _ENDS:  # nearly all numbers are written as JSON has them
+            self.position = end
+            fraction, exponent = found.groups()
+            return self._made(found.group(), fraction is not None or exponent is not None)
         if _CUT_NUMBER.match(text, position) is not None:
             self.position = self._length
             self.cut = Cut.INSIDE
             return None
-        found = NUMBER.match(text, position)
-        end = found.end() if found is not None else position
         odd = _ODD_NUMBER.match(text, position)
         if odd is not None and odd.end() > max(end, position + 1):
             found, end = odd, odd.end()
