@@ -12,16 +12,21 @@ FLOORS = {"diagnostics": 1, "docstrings": 1, "errors": 2, "matching": 3, "policy
 FLOORS |= {"payload": 7, "schema": 7, "annotations": 8, "coercion": 9, "providers": 9, "audit": 9, "binding": 10, "results": 10}
 FLOORS |= {
     "tools": 11,
+    "calls": 12,
     "invoking": 12,
-    "sources": 12,
-    "dispatch": 13,
-    "recovery": 14,
-    "registry": 15,
-    "testing": 16,
-    "mcp": 16,
-    "integrations": 16,
+    "masking": 12,
+    "schema_tools": 12,
+    "recording": 13,
+    "sources": 13,
+    "dispatch": 14,
+    "normalizing": 15,
+    "recovery": 15,
+    "registry": 16,
+    "testing": 17,
+    "mcp": 17,
+    "integrations": 17,
 }
-FLOORS |= {"__init__": 17, "cli": 17, "__main__": 18}
+FLOORS |= {"__init__": 18, "cli": 18, "__main__": 19}
 VAGUE = {"utils", "util", "core", "base", "helpers", "helper", "common", "misc"}
 # Dotted name of every module -> its file; a package goes by the name of its folder.
 FILES = {".".join(f.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): f for f in sorted(ROOT.glob("toolbox/**/*.py"))}

@@ -12,7 +12,7 @@ import pytest
 from typing_extensions import TypedDict
 
 from toolbox import LENIENT, STRICT, Injected, InvalidArguments, MissingContext, Param, RegistrationError, Registry, Risk, Tool
-from toolbox.tools import ToolNames, read_tool
+from toolbox.tools import ToolNames, ToolOptions, read_tool
 
 
 def function(a: int, b: int = 2) -> int:
@@ -460,7 +460,7 @@ def _of_kwargs(a: int, **rest: int) -> None: ...
 def test_flat_tools(tool: Callable[..., Any], flat: bool) -> None:
     """Only where every argument is a JSON scalar is a shallow copy of them a safe one."""
     assert read_tool(tool, LENIENT).flat is flat
-    assert not read_tool(_flat, LENIENT, secret=["a"]).flat
+    assert not read_tool(_flat, LENIENT, ToolOptions(secret=["a"])).flat
 
 
 # -- secrets -------------------------------------------------------------------------------------------------------------------------
@@ -554,7 +554,7 @@ def test_other_defaults_stay_in_the_schema() -> None:
 
 def test_a_tool_under_another_policy() -> None:
     """The same function under another policy and name; the first one is not changed."""
-    made = read_tool(function, LENIENT, own_policy=LENIENT, high_risk=True)
+    made = read_tool(function, LENIENT, ToolOptions(policy=LENIENT, high_risk=True))
     other = made.under(STRICT, "other")
     assert (made.name, other.name, other.policy, made.policy.max_risk) == ("function", "other", STRICT, Risk.INFO)
     assert made.under(LENIENT).name == "function"

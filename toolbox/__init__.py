@@ -13,21 +13,27 @@ from importlib import import_module as _import_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from toolbox.annotations import Converter, Injected, OpenEnum, Param
-    from toolbox.audit import AuditRecord, CallStatus, MemorySink
+    from toolbox.audit import AuditRecord, CallStatus, MemorySink, call_metadata
+    from toolbox.audit.store import AuditStore
     from toolbox.diagnostics import ABSENT, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Risk
     from toolbox.errors import (
         AmbiguousMatch,
+        ApprovalPending,
+        AuditError,
         InvalidArguments,
         MissingContext,
+        MissingReview,
         NoMatch,
         PayloadError,
         RegistrationError,
+        StoreError,
         ToolboxError,
         ToolExecutionError,
         ToolTimeout,
         UnknownTool,
     )
     from toolbox.matching import MatchLevel, fuzzy_match_enum
+    from toolbox.normalizing import coerce_enums, coerce_to_schema, normalize_from_schema, normalize_tool_args
     from toolbox.payload import ExtractedPayload, extract_arguments
     from toolbox.policy import (
         ABSORBING,
@@ -43,15 +49,7 @@ if TYPE_CHECKING:
         Unknown,
     )
     from toolbox.providers import ExportReport, UnsupportedTool
-    from toolbox.registry import (
-        Registry,
-        coerce_enums,
-        coerce_to_schema,
-        default_registry,
-        normalize_from_schema,
-        normalize_tool_args,
-        tool,
-    )
+    from toolbox.registry import Registry, default_registry, tool
     from toolbox.results import ToolResult
     from toolbox.tools import Tool, ToolCall
 
@@ -59,15 +57,20 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "annotations": ("Converter", "Injected", "OpenEnum", "Param"),
-    "audit": ("AuditRecord", "CallStatus", "MemorySink"),
+    "audit": ("AuditRecord", "CallStatus", "MemorySink", "call_metadata"),
+    "audit.store": ("AuditStore",),
     "diagnostics": ("ABSENT", "CoercionReport", "Diagnostic", "DiagnosticKind", "Failure", "FailureReason", "Risk"),
     "errors": (
         "AmbiguousMatch",
+        "ApprovalPending",
+        "AuditError",
         "InvalidArguments",
         "MissingContext",
+        "MissingReview",
         "NoMatch",
         "PayloadError",
         "RegistrationError",
+        "StoreError",
         "ToolExecutionError",
         "ToolTimeout",
         "ToolboxError",
@@ -89,15 +92,8 @@ _HOMES = {
         "RepairLevel",
         "Unknown",
     ),
-    "registry": (
-        "Registry",
-        "coerce_enums",
-        "coerce_to_schema",
-        "default_registry",
-        "normalize_from_schema",
-        "normalize_tool_args",
-        "tool",
-    ),
+    "normalizing": ("coerce_enums", "coerce_to_schema", "normalize_from_schema", "normalize_tool_args"),
+    "registry": ("Registry", "default_registry", "tool"),
     "results": ("ToolResult",),
     "tools": ("Tool", "ToolCall"),
 }
@@ -109,7 +105,10 @@ __all__ = [
     "LENIENT",
     "STRICT",
     "AmbiguousMatch",
+    "ApprovalPending",
+    "AuditError",
     "AuditRecord",
+    "AuditStore",
     "CallStatus",
     "CoercionLevel",
     "CoercionReport",
@@ -127,6 +126,7 @@ __all__ = [
     "MemorySink",
     "Missing",
     "MissingContext",
+    "MissingReview",
     "NoMatch",
     "OnFailure",
     "OpenEnum",
@@ -138,6 +138,7 @@ __all__ = [
     "Registry",
     "RepairLevel",
     "Risk",
+    "StoreError",
     "Tool",
     "ToolCall",
     "ToolExecutionError",
@@ -147,6 +148,7 @@ __all__ = [
     "Unknown",
     "UnknownTool",
     "UnsupportedTool",
+    "call_metadata",
     "coerce_enums",
     "coerce_to_schema",
     "default_registry",

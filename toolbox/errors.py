@@ -7,7 +7,7 @@ and never has to parse prose.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from toolbox.diagnostics import CoercionReport, shorten
 
@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AmbiguousMatch",
+    "ApprovalPending",
+    "AuditError",
     "InvalidArguments",
     "MissingContext",
+    "MissingReview",
     "NoMatch",
     "PayloadError",
     "RegistrationError",
+    "StoreError",
     "ToolExecutionError",
     "ToolTimeout",
     "ToolboxError",
@@ -35,9 +39,11 @@ class ToolboxError(Exception):
 
     Attributes:
         report: what happened to the arguments of the call, when it came that far.
+        record_status: the status on record of a call that ended with the error, where it says more than that it was refused or failed.
     """
 
     report: CoercionReport | None = None
+    record_status: ClassVar[str | None] = None
 
 
 class RegistrationError(ToolboxError):
@@ -216,7 +222,99 @@ class MissingContext(ToolboxError, LookupError):
         )
 
 
+class AuditError(ToolboxError):
+    """The record of a call could not be opened, so the tool was not run: a fault of the application, not of the model.
+
+    Attributes:
+        tool: name of the tool.
+        sink: name of the sink's class.
+    """
+
+    def __init__(self, tool: str, sink: str) -> None:
+        self.tool = tool
+        self.sink = sink
+        super().__init__(tool, sink)
+
+    def __str__(self) -> str:
+        return f"the tool {self.tool} was not run, since {self.sink} could not record it; try again later"
+
+
+class ApprovalPending(ToolboxError):
+    """The call waits for a person, and was not run.
+
+    Attributes:
+        tool: name of the tool.
+        item_id: id of the item in the review queue.
+        reason: why it waits: ``"approval"``, ``"high_risk"``, ``"partial"``, ``"unrecoverable"`` or ``"exhausted"``.
+    """
+
+    record_status = "pending"
+
+    def __init__(self, tool: str, item_id: str, reason: str = "approval") -> None:
+        self.tool = tool
+        self.item_id = item_id
+        self.reason = reason
+        super().__init__(tool, item_id, reason)
+
+    def __str__(self) -> str:
+        return f"the call of {self.tool} waits for a person's decision (item {self.item_id}) and was not run; do not send it again"
+
+
+class MissingReview(ToolboxError, LookupError):
+    """A call needs a person's approval, and the registry has no review queue: a fault of the application, not of the model.
+
+    Attributes:
+        tool: name of the tool.
+    """
+
+    def __init__(self, tool: str) -> None:
+        self.tool = tool
+        super().__init__(tool)
+
+    def __str__(self) -> str:
+        return f"the tool {self.tool} needs approval and was not run, for there is nowhere to ask: pass Registry(review=ReviewQueue(store))"
+
+
 def _listed(items: Sequence[object]) -> str:
     shown = ", ".join(shorten(item) for item in items[:CHOICES_SHOWN])
     rest = len(items) - CHOICES_SHOWN
     return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+class StoreError(ToolboxError):
+    """The store of records, or what is kept in it, could not be used.
+
+    Attributes:
+        reason: stable short code: ``"url"``, ``"missing_extra"``, ``"missing_folder"``, ``"permission"``, ``"read_only"``, ``"full"``,
+            ``"locked"``, ``"corrupt"``, ``"not_a_database"``, ``"unreachable"``, ``"outcome_unknown"``, ``"newer"``, ``"older"``,
+            ``"closed"``, ``"misused"``, ``"failed"``.
+        message: what went wrong and what to do; never holds a password.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        self.reason = reason
+        self.message = message
+        super().__init__(reason, message)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class ReviewError(ToolboxError):
+    """A step in the review queue that may not be taken, or cannot be.
+
+    Attributes:
+        reason: stable short code: ``"not_found"``, ``"illegal_step"``, ``"expired"``, ``"hash"``, ``"changed"``, ``"arguments"``,
+            ``"secrets"``, ``"no_tool"``, ``"not_queued"``, ``"misused"``.
+        message: what is the case, and what to do instead.
+        item_id: id of the item; empty where there is none.
+    """
+
+    def __init__(self, reason: str, message: str, item_id: str = "") -> None:
+        self.reason = reason
+        self.message = message
+        self.item_id = item_id
+        super().__init__(reason, message, item_id)
+
+    def __str__(self) -> str:
+        return self.message

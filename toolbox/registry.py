@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from toolbox.annotations import Converter
-from toolbox.audit import AuditRecord, CallStatus, Sink, is_silent, prepare, warn
-from toolbox.coercion import build_coercer, coerce_enums_in, unfit_defaults
-from toolbox.diagnostics import ABSENT, INVALID, MASK, CoercionReport, Diagnostic, DiagnosticKind, Outcome, Risk, path_text, shorten
-from toolbox.dispatch import PLAIN_CALL, Call, Fallback, Services, check, deliver, walk, walk_async
-from toolbox.errors import MissingContext, RegistrationError, ToolboxError, UnknownTool
-from toolbox.json_values import snapshot
-from toolbox.payload.limits import check_limits
-from toolbox.policy import LENIENT, Policy
+from toolbox.audit import CallStatus, OnAuditFailure, Sink, is_silent, prepare
+from toolbox.calls import PLAIN_CALL, Breaker, Call, Desk, Fallback, Recover, Services, Sinks
+from toolbox.diagnostics import ABSENT, MASK, CoercionReport, Diagnostic, DiagnosticKind, Risk, shorten
+from toolbox.dispatch import check, walk, walk_async
+from toolbox.errors import MissingContext, MissingReview, RegistrationError, ToolboxError, UnknownTool
+from toolbox.policy import Policy
 from toolbox.providers import (
     ExportedTool,
     ExportReport,
@@ -25,9 +23,10 @@ from toolbox.providers import (
     tool_choice,
     write_results,
 )
+from toolbox.recording import begin, deliver
 from toolbox.results import ToolResult
-from toolbox.tools import LONGEST_NAME, Tool, ToolCall, ToolNames, make_tool, read_tool
-from toolbox.types import Document, NeverType, Opaque
+from toolbox.schema_tools import schema_tool
+from toolbox.tools import LONGEST_NAME, Approval, Tool, ToolCall, ToolNames, ToolOptions, read_tool
 
 if TYPE_CHECKING:
     from toolbox.payload.found import FoundCall
@@ -35,12 +34,11 @@ if TYPE_CHECKING:
     from toolbox.providers.turns import StepMessages, Turn
     from toolbox.sources import Included, OnSchemaProblem, Operations, Request, SourceTool, SourceTools
 
-__all__ = ["Registry", "coerce_enums", "coerce_to_schema", "normalize_from_schema", "normalize_tool_args", "tool"]
+__all__ = ["Registry", "default_registry", "tool"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 ENTRY_POINTS = "toolbox.tools"
-PROBLEMS_SHOWN = 2_000
 
 
 class Registry:
@@ -52,6 +50,12 @@ class Registry:
         context: values for `Injected` parameters, by type or by parameter name.
         fallback: takes calls whose arguments do not fit, where the policy collects failures.
         converters: how classes are made that toolbox does not know.
+        on_audit_failure: what becomes of a call whose record cannot be opened: ``"fail_open"`` runs it and counts the loss,
+            ``"fail_closed"`` raises `AuditError`; where it is not given, high-risk tools fail closed and all others open.
+        recovery: asks a model to correct calls that were refused, such as a `Recovery`.
+        review: where calls wait for a person, such as a `ReviewQueue`.
+        breaker: how often a tool may fail for the same cause in one conversation until it is stopped, or None for no limit; what counts is
+            calls whose metadata has a ``conversation_id``.
 
     >>> registry = Registry()
     >>> @registry.tool
@@ -69,6 +73,10 @@ class Registry:
         context: Mapping[Any, Any] | None = None,
         fallback: Fallback | None = None,
         converters: Mapping[type, Converter] | None = None,
+        on_audit_failure: OnAuditFailure | None = None,
+        recovery: Recover | None = None,
+        review: Desk | None = None,
+        breaker: Breaker | None = None,
     ) -> None:
         prepare()
         _check_policy(policy)
@@ -77,7 +85,16 @@ class Registry:
         self._names = ToolNames(self._tools)
         self._strict: set[str] = set()  # the providers whose last export was strict
         self._converters = dict(converters or {})
-        self._services = Services(self._names, list(sinks), fallback, dict(context or {}))
+        self._services = Services(
+            self._names,
+            Sinks(sinks),
+            fallback,
+            dict(context or {}),
+            on_audit_failure,
+            recovery,
+            breaker,
+            review,
+        )
 
     # -- adding tools ------------------------------------------------------------------------------------------------------------
 
@@ -96,6 +113,8 @@ class Registry:
         timeout_s: float | None = None,
         aliases: Mapping[str, str] | None = None,
         secret: Collection[str] = (),
+        approval: Approval | None = None,
+        on_audit_failure: OnAuditFailure | None = None,
     ) -> Callable[[_F], _F]: ...
 
     def tool(self, function: Any = None, /, **options: Any) -> Any:
@@ -124,6 +143,8 @@ class Registry:
         timeout_s: float | None = None,
         aliases: Mapping[str, str] | None = None,
         secret: Collection[str] = (),
+        approval: Approval | None = None,
+        on_audit_failure: OnAuditFailure | None = None,
     ) -> Tool:
         """Add a function, method, partial or callable instance.
 
@@ -136,23 +157,17 @@ class Registry:
             timeout_s: time limit of a call in seconds.
             aliases: other names of parameters, to the name that is declared.
             secret: names of parameters whose values are masked wherever they could be seen.
+            approval: which calls wait for a person: ``"always"``, or a function that says it of the report of a call. They go to the
+                registry's review queue, and the caller gets `ApprovalPending`.
+            on_audit_failure: what becomes of a call whose record cannot be opened: ``"fail_open"`` runs it and counts the loss,
+                ``"fail_closed"`` raises `AuditError`; the registry's rule when it is not given.
 
         Raises:
             RegistrationError: it cannot become a tool, or the name is taken.
         """
+        options = ToolOptions(policy, high_risk, timeout_s, secret, approval, on_audit_failure)
         return self._add(
-            read_tool(
-                function,
-                self.policy,
-                name=name,
-                description=description,
-                own_policy=policy,
-                high_risk=high_risk,
-                timeout_s=timeout_s,
-                aliases=aliases,
-                secret=secret,
-                converters=self._converters,
-            )
+            read_tool(function, self.policy, options, name=name, description=description, aliases=aliases, converters=self._converters)
         )
 
     def register_schema(
@@ -166,9 +181,11 @@ class Registry:
         high_risk: bool = False,
         timeout_s: float | None = None,
         secret: Collection[str] = (),
+        approval: Approval | None = None,
+        on_audit_failure: OnAuditFailure | None = None,
         dialect: str | None = None,
         resources: Mapping[str, Any] | None = None,
-        on_schema_problem: Literal["raise", "report"] = "raise",
+        on_schema_problem: OnSchemaProblem = "raise",
     ) -> Tool:
         """Add a tool whose parameters are described by a JSON Schema that came from elsewhere.
 
@@ -181,6 +198,8 @@ class Registry:
             high_risk: refuse every change above INFO.
             timeout_s: time limit of a call in seconds.
             secret: names of parameters whose values are masked wherever they could be seen.
+            approval: which calls wait for a person, as with `register`.
+            on_audit_failure: what becomes of a call whose record cannot be opened, as with `register`.
             dialect: the flavour of the schema where it is no JSON Schema of draft 2020-12 or 7, such as ``"openapi-3.0"``.
             resources: other documents that the schema refers to, by address; nothing is ever fetched.
             on_schema_problem: whether a schema that is itself invalid is an error, or is reported in the tool's ``schema_problems`` while
@@ -190,59 +209,17 @@ class Registry:
             RegistrationError: the schema is invalid, or no object.
         """
         return self._add(
-            self._schema_tool(
+            schema_tool(
                 name,
                 schema,
                 handler,
+                self.policy,
+                ToolOptions(policy, high_risk, timeout_s, secret, approval, on_audit_failure),
                 description=description,
-                policy=policy,
-                high_risk=high_risk,
-                timeout_s=timeout_s,
-                secret=secret,
                 dialect=dialect,
                 resources=resources,
-                on_schema_problem=on_schema_problem,
+                raises=on_schema_problem == "raise",
             )
-        )
-
-    def _schema_tool(
-        self,
-        name: str,
-        schema: Mapping[str, Any],
-        handler: Callable[..., Any],
-        *,
-        description: str = "",
-        policy: Policy | None = None,
-        high_risk: bool = False,
-        timeout_s: float | None = None,
-        secret: Collection[str] = (),
-        dialect: str | None = None,
-        resources: Mapping[str, Any] | None = None,
-        on_schema_problem: Literal["raise", "report"] = "raise",
-    ) -> Tool:
-        """A tool of a schema, not added yet."""
-        document, problems = _read_parameters(name, schema, dialect, resources)
-        if problems and on_schema_problem == "raise":
-            raise RegistrationError(name, problems)
-        # A default is a note in JSON Schema: one that does not fit is never filled in, and the tool can be used all the same.
-        problems += unfit_defaults(document)
-        if problems:
-            warn("schema_problems", tool=name[:LONGEST_NAME], problems="; ".join(problems)[:PROBLEMS_SHOWN])
-        unknown = sorted(set(secret) - {item.name for item in document.parameters.fields})
-        if unknown:
-            raise RegistrationError(name, [f"secret: {item!r} is no parameter" for item in unknown])
-        return make_tool(
-            name,
-            description,
-            document,
-            handler,
-            self.policy,
-            own_policy=policy,
-            high_risk=high_risk,
-            timeout_s=timeout_s,
-            secret=secret,
-            is_async=_is_async(handler),
-            schema_problems=problems,
         )
 
     def include_mcp_tools(
@@ -254,6 +231,7 @@ class Registry:
         policy: Policy | None = None,
         high_risk: bool | Callable[[SourceTool], bool] = False,
         timeout_s: float | None = None,
+        approval: Approval | None = None,
         on_schema_problem: OnSchemaProblem = "raise",
     ) -> Included:
         """Add the tools that an MCP server lists.
@@ -268,6 +246,7 @@ class Registry:
             high_risk: refuse every change above INFO: for all of them, or for those that a function picks, such as
                 ``lambda tool: not tool.annotations.get("readOnlyHint")``.
             timeout_s: time limit of a call in seconds.
+            approval: which calls wait for a person, as with `register`.
             on_schema_problem: ``"raise"`` adds all of them or none; ``"report"`` adds what can be added.
 
         Returns:
@@ -279,7 +258,7 @@ class Registry:
         from toolbox.sources import read_mcp_tools
 
         found = read_mcp_tools(list_tools_result, call, prefix=prefix)
-        return self._include_found(found, policy, high_risk, timeout_s, on_schema_problem)
+        return self._include_found(found, high_risk, ToolOptions(policy, timeout_s=timeout_s, approval=approval), on_schema_problem)
 
     def include_openapi(
         self,
@@ -291,6 +270,7 @@ class Registry:
         policy: Policy | None = None,
         high_risk: bool | Callable[[SourceTool], bool] = False,
         timeout_s: float | None = None,
+        approval: Approval | None = None,
         on_schema_problem: OnSchemaProblem = "raise",
     ) -> Included:
         """Add the operations of an OpenAPI document (3.0, 3.1 or 3.2).
@@ -304,6 +284,7 @@ class Registry:
             policy: tightens the registry's policy for these tools.
             high_risk: refuse every change above INFO: for all of them, or for those that a function picks.
             timeout_s: time limit of a call in seconds.
+            approval: which calls wait for a person, as with `register`.
             on_schema_problem: ``"raise"`` adds all of them or none; ``"report"`` adds what can be added.
 
         Returns:
@@ -315,31 +296,24 @@ class Registry:
         from toolbox.sources import read_openapi
 
         found = read_openapi(document, call, operations, prefix=prefix)
-        return self._include_found(found, policy, high_risk, timeout_s, on_schema_problem)
+        return self._include_found(found, high_risk, ToolOptions(policy, timeout_s=timeout_s, approval=approval), on_schema_problem)
 
     def _include_found(
-        self,
-        found: SourceTools,
-        policy: Policy | None,
-        high_risk: bool | Callable[[SourceTool], bool],
-        timeout_s: float | None,
-        on_schema_problem: OnSchemaProblem,
+        self, found: SourceTools, high_risk: bool | Callable[[SourceTool], bool], options: ToolOptions, on_schema_problem: OnSchemaProblem
     ) -> Included:
         """Add the tools of a source, all of them or none."""
         from toolbox.sources import make_tools
 
         def make(item: SourceTool) -> Tool:
-            return self._schema_tool(
+            return schema_tool(
                 item.name,
                 item.schema,
                 item.handler,
+                self.policy,
+                replace(options, high_risk=high_risk(item) if callable(high_risk) else high_risk, secret=item.secret),
                 description=item.description,
-                policy=policy,
-                high_risk=high_risk(item) if callable(high_risk) else high_risk,
-                timeout_s=timeout_s,
-                secret=item.secret,
                 dialect=item.dialect,
-                on_schema_problem=on_schema_problem,
+                raises=on_schema_problem == "raise",
             )
 
         included = make_tools(found, make, self._tools, on_schema_problem=on_schema_problem)
@@ -379,7 +353,7 @@ class Registry:
             UnknownTool: a name is not registered.
         """
         chosen = Registry(self.policy, converters=self._converters)
-        chosen._services = Services(chosen._names, self._services.sinks, self._services.fallback, self._services.context)
+        chosen._services = replace(self._services, known=chosen._names, lost_records=0)
         tools = [item for item in self if keep(item)] if callable(keep) else [self[name] for name in keep]
         for item in tools:
             chosen._tools[item.name] = item
@@ -390,7 +364,7 @@ class Registry:
         """A registry with the same tools and services, under this registry's policy tightened by another one."""
         _check_policy(policy)
         stricter = Registry(self.policy.tightened(policy), converters=self._converters)
-        stricter._services = replace(self._services, known=stricter._names)
+        stricter._services = replace(self._services, known=stricter._names, lost_records=0)
         for item in self:
             stricter._tools[item.name] = item.under(stricter.policy)
         stricter._names.refresh()
@@ -552,7 +526,7 @@ class Registry:
         try:
             found = self._found(name, call)
             value, report = walk(found, arguments, self._services, _as_found(found, name, call))
-        except MissingContext:  # the application's fault, and nothing that a model could mend
+        except (MissingContext, MissingReview):  # the application's fault, and nothing that a model could mend
             raise
         except ToolboxError as error:
             return self._failed(name, error, call.call_id)
@@ -562,7 +536,7 @@ class Registry:
         try:
             found = self._found(name, call)
             value, report = await walk_async(found, arguments, self._services, _as_found(found, name, call))
-        except MissingContext:  # the application's fault, and nothing that a model could mend
+        except (MissingContext, MissingReview):  # the application's fault, and nothing that a model could mend
             raise
         except ToolboxError as error:
             return self._failed(name, error, call.call_id)
@@ -633,18 +607,15 @@ class Registry:
         try:
             return self.resolve(name)
         except UnknownTool as error:
-            if self._services.sinks or not is_silent():
-                # Without a tool nobody knows which arguments are secret, so none are kept.
-                record = AuditRecord(
-                    error.name[:LONGEST_NAME],
-                    self.policy.name,
-                    None,
-                    call_id=call.call_id,
-                    metadata={} if call.metadata is None else snapshot(call.metadata),
-                )
-                record.status, record.error = CallStatus.UNKNOWN_TOOL, str(error)
-                deliver(record, self._services)
+            self._record_unnamed(error.name[:LONGEST_NAME], call, CallStatus.UNKNOWN_TOOL, error)
             raise
+
+    def _record_unnamed(self, name: str, call: Call, status: CallStatus, error: ToolboxError) -> None:
+        """Put a call on record that found no tool. Without one nobody knows which arguments are secret, so none are kept."""
+        if self._services.sinks.all or not is_silent():
+            record = begin(name, self.policy.name, call)
+            record.end(status, str(error))
+            deliver(record, self._services)
 
     def _failed(self, name: Any, error: ToolboxError, call_id: str | None) -> ToolResult:
         if isinstance(error, UnknownTool):
@@ -729,7 +700,7 @@ class Registry:
 
     def add_sink(self, sink: Sink) -> None:
         """Send finished audit records to one more place."""
-        self._services.sinks.append(sink)
+        self._services.sinks.add(sink)
 
     def remove_sink(self, sink: Sink) -> None:
         """Stop sending records to a sink.
@@ -780,68 +751,6 @@ def _name_text(name: Any) -> str:
     return name if isinstance(name, str) else shorten(name)
 
 
-def _is_async(handler: Callable[..., Any]) -> bool:
-    import inspect
-
-    method = vars(type(handler)).get("__call__")
-    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(method)
-
-
-def _read(
-    schema: Mapping[str, Any] | bool,
-    resources: Mapping[str, Any] | None = None,
-    dialect: str | None = None,
-    *,
-    arguments: bool = False,
-) -> Document:
-    # Loaded with the first schema: functions need no reader of schemas.
-    from toolbox.schema.format_notes import with_format_notes
-    from toolbox.schema.reading import read_schema
-
-    plain = schema if isinstance(schema, bool) else dict(schema)
-    return with_format_notes(read_schema(plain, resources=resources, dialect=dialect, arguments=arguments), plain)
-
-
-def _read_parameters(
-    name: str, schema: Mapping[str, Any], dialect: str | None, resources: Mapping[str, Any] | None
-) -> tuple[Document, list[str]]:
-    """The parameters that a schema describes, and everything that is wrong with it."""
-    from toolbox.schema.problems import InvalidSchema
-
-    problems: list[str] = []
-    try:
-        found = _read(schema, resources, dialect, arguments=True)
-    except InvalidSchema as error:
-        problems = [str(problem) for problem in error.problems]
-        if error.document is None:
-            raise RegistrationError(name, problems) from error
-        found = error.document
-    try:
-        document = _parameters_of(found)
-        problems += [
-            f"{path_text(((None, 'properties'), item.name))}: no value can fit it"
-            for item in document.parameters.fields
-            if isinstance(item.type, NeverType)
-        ]
-    except (ValueError, ToolboxError) as error:
-        raise RegistrationError(name, [*problems, str(error)]) from error
-    return document, problems
-
-
-def _parameters_of(document: Document) -> Document:
-    """The document of a tool's parameters: what is not declared at the top follows the policy, because these are parameters.
-
-    Where keywords without a counterpart may declare more properties, those that are not declared are left to the validator.
-    """
-    try:
-        parameters = document.parameters
-    except TypeError:
-        raise ValueError("the schema of a tool's parameters must describe an object: {'type': 'object', 'properties': {...}}") from None
-    if isinstance(document.root, Opaque) or parameters.additional is not None:
-        return document
-    return Document(replace(parameters, additional=NeverType()), document.definitions)
-
-
 def tool(function: Any = None, /, **options: Any) -> Any:
     """Mark a function for the default registry, and return it untouched: ``@tool`` or ``@tool(name=...)``.
 
@@ -855,94 +764,3 @@ def tool(function: Any = None, /, **options: Any) -> Any:
 
 default_registry = Registry()
 """The registry that ``@tool`` adds to."""
-
-
-def normalize_tool_args(function: Callable[..., Any], payload: Any, policy: Policy = LENIENT) -> CoercionReport:
-    """The report on a payload for a function, without a registry and without invoking.
-
-    Args:
-        function: any callable that can be a tool.
-        payload: a mapping, JSON text, or text that holds the arguments.
-        policy: what may be done to the arguments.
-
-    Raises:
-        RegistrationError: the function cannot become a tool.
-        PayloadError: the payload holds no usable arguments.
-
-    >>> def search(term: str, limit: int = 10) -> None: ...
-    >>> normalize_tool_args(search, {"term": "cables", "limit": "5"}).conversion_log
-    [('$.limit', 'str->int')]
-    """
-    made = read_tool(function, policy)
-    return check(made, payload, ToolNames({made.name: made}))
-
-
-def normalize_from_schema(
-    schema: Mapping[str, Any],
-    payload: Any,
-    policy: Policy = LENIENT,
-    *,
-    dialect: str | None = None,
-    resources: Mapping[str, Any] | None = None,
-) -> CoercionReport:
-    """The report on a payload for a tool whose parameters a JSON Schema describes, without a registry and without invoking.
-
-    Raises:
-        InvalidSchema: the schema is invalid.
-        ValueError: it describes no object.
-        PayloadError: the payload holds no usable arguments.
-    """
-    made = make_tool("tool", "", _parameters_of(_read(schema, resources, dialect, arguments=True)), lambda **arguments: arguments, policy)
-    return check(made, payload, ToolNames({made.name: made}))
-
-
-def coerce_to_schema(
-    schema: Mapping[str, Any] | bool,
-    value: Any,
-    policy: Policy = LENIENT,
-    resources: Mapping[str, Any] | None = None,
-    *,
-    dialect: str | None = None,
-) -> CoercionReport:
-    """The report on any JSON value for a JSON Schema; the coerced value is the report's ``value``.
-
-    Args:
-        schema: the JSON Schema.
-        value: any JSON value.
-        policy: what may be done to it.
-        resources: other documents that the schema refers to, by address; nothing is ever fetched.
-        dialect: the flavour of the schema where it is no JSON Schema of draft 2020-12 or 7.
-
-    Raises:
-        InvalidSchema: the schema is invalid.
-        PayloadError: the value is beyond the limits.
-    """
-    check_limits(value, policy.limits)
-    out = Outcome()
-    made = build_coercer(_read(schema, resources, dialect), policy)(value, None, out)
-    return CoercionReport(value, None if made is INVALID else made, out.diagnostics, out.failures, out.residual)
-
-
-def coerce_enums(args: Mapping[str, Any], schema: Mapping[str, Any], policy: Policy = LENIENT) -> CoercionReport:
-    """Match every enum field of a payload, at any depth, and leave everything else as it is.
-
-    Args:
-        args: the payload; it is not changed.
-        schema: a JSON Schema of it.
-        policy: how far the matching may go.
-
-    Returns:
-        The report. A value that matches no choice stays as it came, and is among the failures.
-
-    Raises:
-        InvalidSchema: the schema is invalid.
-        PayloadError: the payload is beyond the limits.
-
-    >>> schema = {"properties": {"order": {"enum": ["asc", "desc"]}}}
-    >>> coerce_enums({"order": "ASCENDING", "table": "t"}, schema).normalized_args
-    {'order': 'asc', 'table': 't'}
-    """
-    check_limits(args, policy.limits)
-    out = Outcome()
-    made = coerce_enums_in(_read(schema), args, policy, out)
-    return CoercionReport(args, made, out.diagnostics, out.failures)

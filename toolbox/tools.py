@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Literal, cast
 
 from toolbox.annotations import CallableShape, Converter, Injection, read_callable
+from toolbox.audit import OnAuditFailure
 from toolbox.binding import Binder
 from toolbox.coercion import Coercer, build_coercer
-from toolbox.diagnostics import Diagnostic, Risk, shorten
+from toolbox.diagnostics import CoercionReport, Diagnostic, Risk, shorten
 from toolbox.errors import RegistrationError, ToolboxError
 from toolbox.matching import NameIndex, closest, normalise
 from toolbox.policy import Policy
@@ -34,13 +35,17 @@ from toolbox.types import (
     map_children,
 )
 
-__all__ = ["LONGEST_NAME", "Tool", "ToolCall", "ToolNames", "make_tool", "read_tool"]
+__all__ = ["LONGEST_NAME", "PLAIN_OPTIONS", "Approval", "Tool", "ToolCall", "ToolNames", "ToolOptions", "make_tool", "read_tool"]
 
 # An underscore is a word character already: as a separator too, it would be tried both ways, and a long name would take for ever.
 _NAME: Final = re.compile(r"\w+(?:[ ./:-]\w+)*\Z")
 _PARTS: Final = re.compile(r"[./:]|__")
 _EMPTY_NAMESPACES: Final = frozenset({"api", "default_api", "function", "functions", "tool", "tools"})
 LONGEST_NAME: Final = 256
+
+
+Approval = Literal["always"] | Callable[[CoercionReport], bool]
+"""Which calls need a person's approval: all of them, or those of whose report a function says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +85,10 @@ class Tool:
         reserved: names that no payload may set.
         is_async: whether the function is declared ``async``.
         flat: whether every parameter is a plain scalar and none is secret, so that a shallow copy keeps the arguments.
-        plain: whether every parameter can be passed by name and none comes from the context.
+        plain: whether a call is ready with its arguments: all passed by name, none from the context, no approval to ask for.
         schema_problems: what is wrong with the schema that it came with, where it was registered all the same.
+        approval: which calls need a person's approval: ``"always"``, or a function that says it of a report.
+        on_audit_failure: what becomes of a call whose record cannot be opened; None for the registry's rule.
         bind: makes an object of arguments of a payload.
         coerce: makes the arguments that the function takes of that object.
     """
@@ -103,6 +110,8 @@ class Tool:
     plain: bool = True
     flat: bool = False
     schema_problems: tuple[str, ...] = ()
+    approval: Approval | None = field(default=None, repr=False)
+    on_audit_failure: OnAuditFailure | None = None
     bind: Binder = field(repr=False, kw_only=True)
     coerce: Coercer = field(repr=False, kw_only=True)
 
@@ -140,17 +149,53 @@ def _effective(policy: Policy, own: Policy | None, high_risk: bool) -> Policy:
     return effective
 
 
+@dataclass(frozen=True, slots=True)
+class ToolOptions:
+    """What an application says about a tool, wherever the tool comes from.
+
+    Attributes:
+        policy: tightens the registry's policy for the tool.
+        high_risk: refuse every change above INFO.
+        timeout_s: time limit of a call in seconds.
+        secret: names of parameters whose values are masked wherever they could be seen.
+        approval: which calls need a person's approval.
+        on_audit_failure: what becomes of a call whose record cannot be opened.
+    """
+
+    policy: Policy | None = None
+    high_risk: bool = False
+    timeout_s: float | None = None
+    secret: Collection[str] = ()
+    approval: Approval | None = None
+    on_audit_failure: OnAuditFailure | None = None
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong with them."""
+        policy, seconds, approval, rule = cast(tuple[Any, ...], (self.policy, self.timeout_s, self.approval, self.on_audit_failure))
+        found = []
+        if policy is not None and not isinstance(policy, Policy):
+            found.append(f"policy must be a Policy, such as STRICT, and is a {type(policy).__name__}")
+        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0):
+            found.append(f"timeout_s must be a number of seconds above 0, and is {shorten(seconds)}")
+        if approval is not None and approval != "always" and not callable(approval):
+            found.append(f"approval must be 'always' or a function of a report, and is {shorten(approval)}")
+        if rule not in (None, "fail_open", "fail_closed"):
+            found.append(f"on_audit_failure must be 'fail_open' or 'fail_closed', and is {shorten(rule)}")
+        return found
+
+
+PLAIN_OPTIONS: Final = ToolOptions()
+
+
 def make_tool(
     name: str,
     description: str,
     document: Document,
     function: Callable[..., Any],
     policy: Policy,
+    options: ToolOptions = PLAIN_OPTIONS,
     *,
-    own_policy: Policy | None = None,
-    high_risk: bool = False,
-    timeout_s: float | None = None,
-    secret: Collection[str] = (),
     positional: tuple[str, ...] = (),
     injections: tuple[Injection, ...] = (),
     is_async: bool = False,
@@ -163,12 +208,12 @@ def make_tool(
     Raises:
         RegistrationError: an option is no such thing, or the schema needs a validator that is not installed.
     """
-    problems = _option_problems(own_policy, timeout_s)
+    problems = options.problems
     if problems:
         raise RegistrationError(name, problems)
-    effective = _effective(policy, own_policy, high_risk)
+    effective = _effective(policy, options.policy, options.high_risk)
     reserved = frozenset((*(item.name for item in injections), *also_reserved))
-    hidden = frozenset(secret) | _secret_fields(document)
+    hidden = frozenset(options.secret) | _secret_fields(document)
     try:
         coerce = build_coercer(document, effective)
     except ToolboxError as error:
@@ -180,43 +225,32 @@ def make_tool(
         document=document,
         function=function,
         policy=effective,
-        high_risk=high_risk,
-        own_policy=own_policy,
-        timeout_s=timeout_s,
+        high_risk=options.high_risk,
+        own_policy=options.policy,
+        timeout_s=options.timeout_s,
         secret=hidden,
         positional=positional,
         injections=injections,
         reserved=reserved,
         is_async=is_async,
-        plain=not injections and not positional,
+        plain=not injections and not positional and options.approval is None,
         flat=not hidden and _is_flat(document),
         schema_problems=tuple(schema_problems),
+        approval=options.approval,
+        on_audit_failure=options.on_audit_failure,
         bind=Binder(name, document, effective, reserved),
         coerce=coerce,
     )
 
 
-def _option_problems(policy: Any, timeout_s: Any) -> list[str]:
-    """What is wrong with the options of a tool."""
-    problems = []
-    if policy is not None and not isinstance(policy, Policy):
-        problems.append(f"policy must be a Policy, such as STRICT, and is a {type(policy).__name__}")
-    if timeout_s is not None and (isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not timeout_s > 0):
-        problems.append(f"timeout_s must be a number of seconds above 0, and is {shorten(timeout_s)}")
-    return problems
-
-
 def read_tool(
     function: Callable[..., Any],
     policy: Policy,
+    options: ToolOptions = PLAIN_OPTIONS,
     *,
     name: str | None = None,
     description: str | None = None,
-    own_policy: Policy | None = None,
-    high_risk: bool = False,
-    timeout_s: float | None = None,
     aliases: Mapping[str, str] | None = None,
-    secret: Collection[str] = (),
     converters: Mapping[type, Converter] | None = None,
 ) -> Tool:
     """A tool of a callable.
@@ -225,7 +259,7 @@ def read_tool(
         RegistrationError: the callable cannot become a tool.
     """
     shape: CallableShape = read_callable(
-        function, name=name, description=description, aliases=aliases, secret=secret, converters=converters
+        function, name=name, description=description, aliases=aliases, secret=options.secret, converters=converters
     )
     return make_tool(
         shape.name,
@@ -233,10 +267,7 @@ def read_tool(
         shape.document,
         function,
         policy,
-        own_policy=own_policy,
-        high_risk=high_risk,
-        timeout_s=timeout_s,
-        secret=shape.secret,
+        replace(options, secret=shape.secret),
         positional=shape.positional,
         injections=shape.injections,
         is_async=shape.is_async,

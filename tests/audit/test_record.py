@@ -47,6 +47,11 @@ def test_the_values_of_a_status_are_stable() -> None:
         "timeout",
         "cancelled",
         "unknown_tool",
+        "unreadable",
+        "pending",
+        "recovered",
+        "coercion_failed",
+        "unknown",
     ]
 
 

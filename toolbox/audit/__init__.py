@@ -1,6 +1,20 @@
 """The record of calls: what came, what was changed, what ran, how it ended."""
 
 from toolbox.audit.log import is_silent, level_of, log_record, prepare, warn
-from toolbox.audit.record import AuditRecord, CallStatus, MemorySink, Sink
+from toolbox.audit.metadata import call_metadata, with_current_metadata
+from toolbox.audit.record import AuditRecord, CallStatus, MemorySink, OnAuditFailure, Sink
 
-__all__ = ["AuditRecord", "CallStatus", "MemorySink", "Sink", "is_silent", "level_of", "log_record", "prepare", "warn"]
+__all__ = [
+    "AuditRecord",
+    "CallStatus",
+    "MemorySink",
+    "OnAuditFailure",
+    "Sink",
+    "call_metadata",
+    "is_silent",
+    "level_of",
+    "log_record",
+    "prepare",
+    "warn",
+    "with_current_metadata",
+]

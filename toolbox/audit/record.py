@@ -9,12 +9,12 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from toolbox.diagnostics import ABSENT, Diagnostic, Failure, Risk
 from toolbox.json_values import snapshot
 
-__all__ = ["AuditRecord", "CallStatus", "MemorySink", "Sink"]
+__all__ = ["AuditRecord", "CallStatus", "MemorySink", "OnAuditFailure", "Sink"]
 
 
 # A random id for the process and a number in it: unique, and far cheaper than a random id for each call.
@@ -50,9 +50,23 @@ class CallStatus(StrEnum):
     """The caller gave up while the function ran."""
     UNKNOWN_TOOL = "unknown_tool"
     """No tool has that name."""
+    UNREADABLE = "unreadable"
+    """A model's answer held a call that cannot be read, such as one that was cut off."""
+    PENDING = "pending"
+    """The call waits for a person; the function was not run."""
+    RECOVERED = "recovered"
+    """The arguments did not fit; a model corrected them, and the corrected call has a record of its own."""
+    COERCION_FAILED = "coercion_failed"
+    """The arguments did not fit, and could not be corrected; the function was not run."""
+    UNKNOWN = "unknown"
+    """The process ended while the function ran; whether it had an effect is unknown."""
 
 
-@dataclass(slots=True)
+def _new_id() -> str:
+    return f"{_process_id}-{next(_numbers):x}"
+
+
+@dataclass
 class AuditRecord:
     """What is on record about one call. Values are JSON-safe copies; those of secret parameters are masked.
 
@@ -84,7 +98,43 @@ class AuditRecord:
     call_id: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     time: float = field(default_factory=time.time)
-    id: str = field(default_factory=lambda: f"{_process_id}-{next(_numbers):x}")
+    id: str = field(default_factory=_new_id)
+    _process: str = field(default="", init=False, repr=False, compare=False)
+    _number: int = field(default=0, init=False, repr=False, compare=False)
+    _started: float = field(default=0.0, init=False, repr=False, compare=False)
+
+    @classmethod
+    def begun(cls, tool: str, policy: str) -> AuditRecord:
+        """The record of a call that arrives now; what is known later is filled in by whoever runs the call."""
+        # Most records are written on the way of a call that must not wait: what has a default is left to the class.
+        made = object.__new__(cls)
+        made.tool = tool
+        made.policy = policy
+        made.arguments = None
+        made.time = time.time()
+        made._process = _process_id
+        made._number = next(_numbers)
+        made._started = time.perf_counter()
+        return made
+
+    def end(self, status: CallStatus, error: str | None = None) -> None:
+        """Say how the call ended, now."""
+        self.status = status
+        self.duration_ms = (time.perf_counter() - self._started) * 1000
+        if error is not None:
+            self.error = error
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """What `begun` has left out, made when it is first looked at."""
+            if name == "id":
+                self.id = f"{self._process}-{self._number:x}"
+                return self.id
+            if name == "metadata":
+                self.metadata = {}
+                return self.metadata
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def worst_risk(self) -> Risk | None:
@@ -134,7 +184,15 @@ def _plain_failure(item: Failure) -> dict[str, Any]:
 
 
 Sink = Callable[[AuditRecord], None]
-"""Takes finished records. One that raises is reported in the log and never changes the result of a call."""
+"""Takes finished records. One that raises is reported in the log and never changes the result of a call.
+
+It may have two things more. A method ``opened(record)`` takes the record of a call that is about to run its function, while the status is
+``running``; what it raises means that the record could not be opened. And ``blocking = True`` says that it waits for a disk or a server:
+asynchronous code then calls it in a thread. Any other sink is called in the thread, task and context in which the function runs.
+"""
+
+OnAuditFailure = Literal["fail_open", "fail_closed"]
+"""What becomes of a call whose record cannot be opened: it runs and the loss is counted, or it does not run."""
 
 
 class MemorySink:

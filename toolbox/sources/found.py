@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from toolbox.errors import RegistrationError, ToolboxError
 from toolbox.tools import Tool
 
-__all__ = ["Included", "OnSchemaProblem", "SourceTool", "SourceTools", "is_async", "make_tools"]
+__all__ = ["Included", "OnSchemaProblem", "SourceTool", "SourceTools", "make_tools"]
 
 OnSchemaProblem = Literal["raise", "report"]
 """Whether problems are raised, or reported with what could be made in spite of them."""
@@ -113,10 +113,3 @@ def make_tools(
     if problems and on_schema_problem == "raise":
         raise RegistrationError(found.source, problems)
     return Included(tools, problems)
-
-
-def is_async(call: Callable[..., Any]) -> bool:
-    """Whether calling it gives a coroutine."""
-    import inspect
-
-    return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(type(call), "__call__", None))  # noqa: B004 - it is looked at, not tested for

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from toolbox.errors import RegistrationError
-from toolbox.sources.found import SourceTool, SourceTools, is_async
+from toolbox.schema_tools import is_async
+from toolbox.sources.found import SourceTool, SourceTools
 from toolbox.sources.names import tool_name, unique_names
 
 __all__ = ["RemoteToolError", "read_mcp_tools", "unwrap_result"]

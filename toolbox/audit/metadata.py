@@ -1,0 +1,65 @@
+"""What an application says about the calls that a piece of its code makes: which model, which conversation, which user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import Any, Final
+
+__all__ = ["call_metadata", "with_current_metadata"]
+
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+_current: Final[ContextVar[Mapping[str, Any]]] = ContextVar("toolbox_call_metadata", default=_NOTHING)
+
+
+@contextmanager
+def call_metadata(
+    *,
+    model: str | None = None,
+    conversation_id: str | None = None,
+    user: str | None = None,
+    tags: Sequence[str] | None = None,
+    **more: Any,
+) -> Iterator[Mapping[str, Any]]:
+    """Put the same metadata on the record of every call that is made while the block runs, in this thread or task.
+
+    Blocks may stand inside each other, and add to each other. What ``metadata=`` says of a single call goes before what is said here.
+
+    Args:
+        model: which model asks for the calls; reports compare models by it.
+        conversation_id: which conversation they belong to; budgets and the stop of endless repeats count by it.
+        user: on whose behalf they are made.
+        tags: words to find them by.
+        more: anything else.
+
+    Yields:
+        All that is said of the calls in the block.
+
+    >>> from toolbox import MemorySink, Registry
+    >>> sink = MemorySink()
+    >>> registry = Registry(sinks=[sink])
+    >>> @registry.tool
+    ... def double(number: int) -> int:
+    ...     return number * 2
+    >>> with call_metadata(model="m-1", conversation_id="c-7"):
+    ...     _ = registry.dispatch("double", {"number": 4})
+    >>> sink.records[0].metadata
+    {'model': 'm-1', 'conversation_id': 'c-7'}
+    """
+    named = {"model": model, "conversation_id": conversation_id, "user": user, "tags": None if tags is None else list(tags)}
+    said = {**_current.get(), **{name: value for name, value in named.items() if value is not None}, **more}
+    token = _current.set(said)
+    try:
+        yield MappingProxyType(said)
+    finally:
+        _current.reset(token)
+
+
+def with_current_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """What is said of one call, with what the block around it says; None when neither says anything."""
+    current = _current.get()
+    if current is _NOTHING:
+        return metadata
+    return current if metadata is None else {**current, **metadata}

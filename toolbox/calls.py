@@ -1,0 +1,191 @@
+"""What surrounds one call: what its caller says about it, what its registry has around it, and what may happen to it when it is refused."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from toolbox.audit import OnAuditFailure, Sink
+from toolbox.diagnostics import CoercionReport, Diagnostic
+from toolbox.errors import ToolboxError
+from toolbox.payload.found import KnownTools
+from toolbox.tools import Tool
+
+__all__ = ["PLAIN_CALL", "Breaker", "Call", "Desk", "Fallback", "Held", "Recover", "Refused", "Services", "Sinks"]
+
+Fallback = Callable[[Tool, CoercionReport], Any]
+"""Takes a call whose arguments do not fit; what it returns is the result of the call, what it raises goes to the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What the caller says about one call.
+
+    Attributes:
+        call_id: the provider's id.
+        context: values for injected parameters, before the registry's.
+        timeout_s: time limit in seconds, before the tool's.
+        metadata: anything that belongs on the record.
+        found: how the call was found in a model's output.
+        approved: whether a person has approved exactly this call.
+        attempt: which attempt to correct a refused call this is; 0 for the call itself.
+    """
+
+    call_id: str | None = None
+    context: Mapping[Any, Any] | None = None
+    timeout_s: float | None = None
+    metadata: Mapping[str, Any] | None = None
+    found: tuple[Diagnostic, ...] = ()
+    approved: bool = False
+    attempt: int = 0
+
+
+PLAIN_CALL: Final = Call()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A call whose arguments do not fit.
+
+    Attributes:
+        tool: the tool.
+        payload: what arrived, unmasked.
+        report: what is wrong with it.
+        call: what the caller said about it, with the metadata of the block around it.
+        services: what the registry has around its tools.
+        is_async: whether it was made from asynchronous code: then an awaitable may be returned.
+        record_id: id of its record; None where nothing is recorded.
+        notes: what is put here goes into the metadata of its record.
+    """
+
+    tool: Tool
+    payload: Any
+    report: CoercionReport
+    call: Call
+    services: Services
+    is_async: bool
+    record_id: str | None = None
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+Recover = Callable[[Refused], Any]
+"""Takes a refused call, and gives its result, or an awaitable of it for asynchronous code; raises a `ToolboxError` where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A call that waits for a person.
+
+    Attributes:
+        tool: the tool.
+        payload: what arrived, unmasked.
+        report: what was made of it.
+        call: what the caller said about it, with the metadata of the block around it.
+        desk: where it waits.
+        reason: ``"approval"``, ``"high_risk"``, ``"partial"``, ``"unrecoverable"`` or ``"exhausted"``.
+        attempts: the attempts to correct it, oldest first.
+        record_id: id of its record; None where nothing is recorded.
+    """
+
+    tool: Tool
+    payload: Any
+    report: CoercionReport
+    call: Call
+    desk: Desk
+    reason: str
+    attempts: tuple[Mapping[str, Any], ...] = ()
+    record_id: str | None = None
+
+
+class Desk(Protocol):
+    """Where calls wait for a person.
+
+    Attributes:
+        blocking: whether it waits for a disk or a server, so that asynchronous code asks it in a thread.
+    """
+
+    blocking: bool
+
+    def hold(self, held: Held, /) -> str:
+        """Take a call, and give the id of the item; durable when it returns."""
+        ...
+
+
+class Breaker(Protocol):
+    """Stops a tool that fails for the same cause again and again in one conversation."""
+
+    def stopped(self, tool: str, conversation: str, error: ToolboxError, /) -> ToolboxError | None:
+        """Take note of a failure; the error to raise instead, where it has come too often."""
+        ...
+
+    def passed(self, tool: str, conversation: str, /) -> None:
+        """Take note that a call went through."""
+        ...
+
+
+class Sinks:
+    """Where records go, beside the log: asked once for what each of them can do, and not at every call.
+
+    Attributes:
+        all: take finished records.
+        opening: those that are told when a call is about to run.
+        waits: whether one of them waits for a disk or a server.
+    """
+
+    __slots__ = ("_lock", "all", "opening", "waits")
+
+    def __init__(self, sinks: Iterable[Sink] = ()) -> None:
+        self._lock = threading.Lock()
+        self._take(tuple(sinks))
+
+    def _take(self, sinks: tuple[Sink, ...]) -> None:
+        # Whoever goes through one of these meanwhile goes through the tuple that was there.
+        self.opening: tuple[Any, ...] = tuple(item for item in sinks if hasattr(item, "opened"))
+        self.waits = any(getattr(item, "blocking", False) for item in sinks)
+        self.all = sinks
+
+    def add(self, sink: Sink) -> None:
+        """Send records to one more place."""
+        with self._lock:
+            self._take((*self.all, sink))
+
+    def remove(self, sink: Sink) -> None:
+        """Stop sending records to a sink.
+
+        Raises:
+            ValueError: it was not added.
+        """
+        with self._lock:
+            left = list(self.all)
+            left.remove(sink)
+            self._take(tuple(left))
+
+
+@dataclass(slots=True)
+class Services:
+    """What a registry has around its tools.
+
+    Attributes:
+        known: how names find tools.
+        sinks: where records go, beside the log.
+        fallback: takes collected failures.
+        context: values for injected parameters.
+        on_audit_failure: what becomes of a call whose record cannot be opened; None for ``"fail_closed"`` where a tool is high-risk, and
+            ``"fail_open"`` where it is not.
+        recovery: corrects calls that were refused.
+        breaker: stops endless repeats.
+        review: where calls wait for a person.
+        lost_records: how many records a sink has failed to take.
+    """
+
+    known: KnownTools
+    sinks: Sinks = field(default_factory=Sinks)
+    fallback: Fallback | None = None
+    context: dict[Any, Any] = field(default_factory=dict)
+    on_audit_failure: OnAuditFailure | None = None
+    recovery: Recover | None = None
+    breaker: Breaker | None = None
+    review: Desk | None = None
+    lost_records: int = 0

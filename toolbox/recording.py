@@ -1,0 +1,198 @@
+"""The record of one call: begun when it arrives, opened before its function runs, closed on every way out."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from toolbox.audit import AuditRecord, CallStatus, log_record, warn, with_current_metadata
+from toolbox.calls import Call, Services
+from toolbox.diagnostics import ABSENT, CoercionReport, Diagnostic, Failure
+from toolbox.errors import AuditError, ToolboxError, ToolTimeout
+from toolbox.invoking import propagates
+from toolbox.json_values import snapshot
+from toolbox.masking import hidden
+from toolbox.tools import Tool
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+__all__ = ["begin", "deliver", "deliver_async", "end_with", "fill_refused", "fill_running", "in_thread", "open_record", "open_record_async"]
+
+_T = TypeVar("_T")
+
+_PLAIN: Final = frozenset({str, int, bool, type(None), type(ABSENT)})
+_THREADS: Final = 32
+
+
+def begin(tool: str, policy: str, call: Call) -> AuditRecord:
+    """The record of a call that has arrived, by the names of its tool and policy."""
+    record = AuditRecord.begun(tool, policy)
+    if call.call_id is not None:
+        record.call_id = call.call_id
+    metadata = with_current_metadata(call.metadata)
+    if metadata is not None:
+        record.metadata = snapshot(metadata)
+    return record
+
+
+def fill_running(record: AuditRecord, tool: Tool, payload: Any, report: CoercionReport) -> None:
+    """Put in what the function is about to run with: its arguments are copied now, since it may change them."""
+    if tool.flat:
+        record.invoked = report.value.copy()
+        record.arguments = record.invoked if not report.diagnostics and type(payload) is dict else hidden(tool, payload)
+    else:
+        record.invoked = hidden(tool, report.value)
+        record.arguments = hidden(tool, payload)
+    if report.diagnostics:
+        record.diagnostics = tuple(map(_copied, report.diagnostics))
+
+
+def fill_refused(record: AuditRecord, tool: Tool, payload: Any, report: CoercionReport | None) -> None:
+    """Put in what did not fit."""
+    record.arguments = hidden(tool, payload)
+    if report is not None:
+        record.diagnostics = tuple(map(_copied, report.diagnostics))
+        record.failures = tuple(map(_copied_failure, report.failures))
+
+
+def end_with(record: AuditRecord, error: BaseException, raised: BaseException) -> None:
+    """Say how a call ended that ended with an error, and what was raised for it."""
+    text = str(raised) if isinstance(raised, ToolboxError) else type(raised).__name__
+    status = CallStatus.REFUSED if record.invoked is None else CallStatus.FAILED
+    if isinstance(error, ToolboxError) and error.record_status is not None:
+        status = CallStatus(error.record_status)
+    if record.invoked is not None:
+        if isinstance(error, ToolTimeout):
+            status = CallStatus.TIMEOUT
+        elif propagates(error):
+            status = CallStatus.CANCELLED
+    record.end(status, text)
+
+
+def _copied(item: Diagnostic) -> Diagnostic:
+    """A diagnostic whose values are JSON-safe copies: the function may change the ones that it was given."""
+    if type(item.before) in _PLAIN and type(item.after) in _PLAIN:
+        return item
+    return replace(item, before=_copied_value(item.before), after=_copied_value(item.after))
+
+
+def _copied_failure(item: Failure) -> Failure:
+    would_be = None if item.would_be is None else _copied(item.would_be)
+    return replace(item, value=_copied_value(item.value), would_be=would_be)
+
+
+def _copied_value(value: Any) -> Any:
+    return value if value is ABSENT else snapshot(value)
+
+
+# -- opening -------------------------------------------------------------------------------------------------------------------------
+
+
+def open_record(record: AuditRecord, tool: Tool, services: Services) -> None:
+    """Tell the sinks that ask for it that the function is about to run.
+
+    Raises:
+        AuditError: a sink could not, and such a call must not run.
+    """
+    for sink in services.sinks.opening:
+        try:
+            sink.opened(record)
+        except Exception as error:  # noqa: BLE001 - whatever an application's sink does, the tool's settings say what becomes of the call
+            _not_opened(record, tool, services, sink, error)
+
+
+async def open_record_async(record: AuditRecord, tool: Tool, services: Services) -> None:
+    """The same for asynchronous code: a sink that waits is called in a thread.
+
+    Raises:
+        AuditError: a sink could not, and such a call must not run.
+    """
+    for sink in services.sinks.opening:
+        try:
+            if getattr(sink, "blocking", False):
+                await in_thread(partial(sink.opened, record))
+            else:
+                sink.opened(record)
+        except Exception as error:  # noqa: BLE001 - see open_record
+            _not_opened(record, tool, services, sink, error)
+
+
+def _not_opened(record: AuditRecord, tool: Tool, services: Services, sink: Any, error: Exception) -> None:
+    _count_loss(services, sink, error)
+    rule = tool.on_audit_failure or services.on_audit_failure or ("fail_closed" if tool.high_risk else "fail_open")
+    if rule == "fail_closed":
+        record.invoked = None  # as it does not run
+        raise AuditError(tool.name, type(sink).__name__) from error
+
+
+# -- closing -------------------------------------------------------------------------------------------------------------------------
+
+_losing: Final = threading.Lock()
+
+
+def _count_loss(services: Services, sink: Any, error: Exception) -> None:
+    with _losing:
+        services.lost_records += 1
+    warn("audit_sink_failed", sink=type(sink).__name__, error=type(error).__name__)
+
+
+def _give(record: AuditRecord, services: Services, sink: Any) -> None:
+    try:
+        sink(record)
+    except Exception as error:  # noqa: BLE001 - whatever an application's sink does, the call has had its effect already
+        _count_loss(services, sink, error)
+
+
+def deliver(record: AuditRecord, services: Services) -> None:
+    """Give a finished record to the log and to every sink; one that fails is counted and never changes the result of the call."""
+    log_record(record)
+    for sink in services.sinks.all:
+        _give(record, services, sink)
+
+
+async def deliver_async(record: AuditRecord, services: Services, *, may_wait: bool = True) -> None:
+    """The same for asynchronous code: a sink that waits is called in a thread, unless nothing may be waited for any more."""
+    log_record(record)
+    for sink in services.sinks.all:
+        if may_wait and getattr(sink, "blocking", False):
+            await in_thread(partial(_give, record, services, sink))
+        else:
+            _give(record, services, sink)
+
+
+# -- threads for what waits ----------------------------------------------------------------------------------------------------------
+
+_pool: ThreadPoolExecutor | None = None
+_pooling: Final = threading.Lock()
+
+
+def _threads() -> ThreadPoolExecutor:
+    # Not the loop's own pool: there a record could wait behind slow tools.
+    global _pool  # noqa: PLW0603 - threads are the process's, made when they are first needed
+    with _pooling:
+        if _pool is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            _pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="toolbox-audit")
+        return _pool
+
+
+def _forget_threads() -> None:
+    global _pool  # noqa: PLW0603 - a forked process has none of its parent's threads
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+async def in_thread(work: Callable[[], _T]) -> _T:
+    """Do what waits for a disk or a server in a thread; a cancellation does not stop it, and does not wait for it."""
+    import asyncio
+
+    return await asyncio.shield(asyncio.get_running_loop().run_in_executor(_threads(), work))
