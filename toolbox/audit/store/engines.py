@@ -1,0 +1,107 @@
+"""Engines with the settings that make a commit last: SQLite with FULL synchronisation, PostgreSQL with synchronous commit."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any, Final, Literal
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.pool import NullPool, QueuePool
+
+from toolbox.audit.store.addresses import Address
+from toolbox.errors import StoreError
+
+__all__ = ["has_wal_fault", "reading_engine", "writing_engine"]
+
+_READERS: Final = 4
+# A server that is gone without a word is noticed within half a minute.
+_KEEPALIVE: Final = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 30_000}
+_CONNECT_S: Final = 5
+
+
+def has_wal_fault(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> bool:
+    """Whether this SQLite may lose commits in WAL mode when several connections write and take checkpoints at the same instant.
+
+    It was mended in 3.51.3, and in 3.44.6 and 3.50.7 of the older series.
+
+    >>> [has_wal_fault(version) for version in ((3, 40, 1), (3, 44, 6), (3, 50, 6), (3, 51, 2), (3, 51, 3))]
+    [True, False, True, True, False]
+    """
+    return not (version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51) or (3, 44, 6) <= version < (3, 45))
+
+
+def writing_engine(address: Address, timeout_s: float) -> Engine:
+    """The engine of the one connection that writes; its transactions take the right to write at once."""
+    if not address.is_sqlite:
+        return _postgres(address, timeout_s, poolclass=NullPool)
+    return _sqlite(address, timeout_s, "IMMEDIATE", poolclass=NullPool)
+
+
+def reading_engine(address: Address, timeout_s: float) -> Engine:
+    """The engine of the connections that read; they cannot write."""
+    if not address.is_sqlite:
+        return _postgres(
+            address, timeout_s, is_reader=True, poolclass=QueuePool, pool_size=_READERS, max_overflow=_READERS, pool_timeout=30
+        )
+    return _sqlite(address, timeout_s, "DEFERRED", poolclass=QueuePool, pool_size=_READERS, max_overflow=-1)
+
+
+def _sqlite(address: Address, timeout_s: float, begin: Literal["IMMEDIATE", "DEFERRED"], **pool: Any) -> Engine:
+    def connect() -> sqlite3.Connection:
+        made = sqlite3.connect(
+            _target(address), timeout=timeout_s, isolation_level=None, check_same_thread=False, uri=address.path is not None
+        )
+        try:
+            for setting in ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON", "trusted_schema=OFF", "cell_size_check=ON"):
+                made.execute(f"PRAGMA {setting}")
+            if begin == "DEFERRED":
+                made.execute("PRAGMA query_only=ON")
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    engine = create_engine("sqlite+pysqlite://", creator=connect, hide_parameters=True, **pool)
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        # The driver's own way of beginning leaves out what only reads, and takes the right to write late.
+        connection.exec_driver_sql(f"BEGIN {begin}")
+
+    return engine
+
+
+def _target(address: Address) -> str:
+    if address.path is None:
+        return ":memory:"
+    # As a URI, for its mode; every character of the path that means something in one is written apart.
+    whole = address.path.as_posix()
+    where = quote((whole if whole.startswith("/") else f"/{whole}").encode("utf-8", "surrogateescape"))
+    return f"file://{where}?mode={'ro' if address.read_only else 'rwc'}"
+
+
+def _postgres(address: Address, timeout_s: float, *, is_reader: bool = False, **pool: Any) -> Engine:
+    given = address.url.query
+    arguments: dict[str, Any] = {key: value for key, value in _KEEPALIVE.items() if key not in given}
+    if "connect_timeout" not in given:
+        arguments["connect_timeout"] = _CONNECT_S
+    try:
+        engine = create_engine(address.url, connect_args=arguments, hide_parameters=True, pool_pre_ping=is_reader, **pool)
+    except ImportError as error:
+        raise StoreError(
+            "missing_extra", f"the store {address.shown} needs psycopg: pip install 'toolbox-dispatch[postgres]' ({error})"
+        ) from None
+
+    @event.listens_for(engine, "connect")
+    def _settings(connection: Any, _record: Any) -> None:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET lock_timeout = {max(int(timeout_s * 1000), 1)}")
+            if is_reader or address.read_only:
+                cursor.execute("SET default_transaction_read_only = on")
+            # A server may be told not to wait for its disk; a commit that has been reported must last.
+            cursor.execute("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
+        connection.autocommit = False
+
+    return engine

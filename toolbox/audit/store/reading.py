@@ -1,0 +1,134 @@
+"""The tables -> records: filtered, in parts, and with the calls whose process has ended told from those that still run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, and_, case, func, literal, or_, select, tuple_
+
+from toolbox.audit.record import CallStatus
+from toolbox.audit.store.columns import key_column
+from toolbox.audit.store.database import Database
+from toolbox.audit.store.rows import record_of
+from toolbox.audit.store.sessions import Session, life_of
+from toolbox.audit.store.stored import StoredRecord
+from toolbox.audit.store.tables import changes, failures, records, sessions
+
+__all__ = ["Wanted", "check", "count_records", "read_records", "status_now"]
+
+_PART: Final = 500
+_RUNNING: Final = CallStatus.RUNNING.value
+_UNKNOWN: Final = CallStatus.UNKNOWN.value
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which records are wanted; what is None does not matter."""
+
+    unknown_after_s: float
+    tool: str | None = None
+    since: float | None = None
+    until: float | None = None
+    statuses: tuple[str, ...] | None = None
+    model: str | None = None
+    conversation_id: str | None = None
+    record_id: str | None = None
+
+
+def status_now(connection: Connection, unknown_after_s: float) -> ColumnElement[str]:
+    """The status of a record as it is now: one that is open though its process has ended is ``unknown``."""
+    open_sessions = select(records.c.session_id).where(records.c.status == literal(_RUNNING, literal_execute=True)).distinct()
+    found = connection.execute(select(sessions).where(sessions.c.id.in_(open_sessions))).mappings().all()
+    known = {row["id"]: life_of(Session(**row)) for row in found}
+    dead = [session_id for session_id, life in known.items() if life == "dead"]
+    alive = [session_id for session_id, life in known.items() if life == "alive"]
+    is_old = and_(records.c.session_id.not_in(alive), records.c.opened_at < time.time() - unknown_after_s)
+    is_lost = and_(records.c.status == _RUNNING, or_(records.c.session_id.in_(dead), is_old))
+    return case((is_lost, _UNKNOWN), else_=records.c.status)
+
+
+def _conditions(wanted: Wanted, status: ColumnElement[str]) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = []
+    for column, value in (
+        (records.c.id, wanted.record_id),
+        (records.c.tool, wanted.tool),
+        (records.c.model, wanted.model),
+        (records.c.conversation_id, wanted.conversation_id),
+    ):
+        if value is not None:
+            found.append(column == key_column(value))
+    if wanted.since is not None:
+        found.append(records.c.opened_at >= wanted.since)
+    if wanted.until is not None:
+        found.append(records.c.opened_at < wanted.until)
+    if wanted.statuses is not None:
+        found.append(status.in_(wanted.statuses))
+    return found
+
+
+def read_records(database: Database, wanted: Wanted, *, limit: int | None, is_newest_first: bool = False) -> Iterator[StoredRecord]:
+    """The records, in parts: none of the reads lasts long, however many there are."""
+    last: tuple[float, str] | None = None
+    left = limit
+    while left is None or left > 0:
+        size = _PART if left is None else min(left, _PART)
+        part = database.read(partial(_part, wanted=wanted, size=size, last=last, is_newest_first=is_newest_first))
+        yield from part
+        if len(part) < size:
+            return
+        last = (part[-1].time, part[-1].id)
+        left = None if left is None else left - len(part)
+
+
+def _part(connection: Connection, wanted: Wanted, size: int, last: tuple[float, str] | None, is_newest_first: bool) -> list[StoredRecord]:
+    status = status_now(connection, wanted.unknown_after_s)
+    key = tuple_(records.c.opened_at, records.c.id)
+    query = select(records, status.label("status_now")).where(*_conditions(wanted, status)).limit(size)
+    if last is not None:
+        query = query.where(key < last if is_newest_first else key > last)
+    columns = (records.c.opened_at, records.c.id)
+    query = query.order_by(*(column.desc() for column in columns) if is_newest_first else columns)
+    rows = connection.execute(query).mappings().all()
+    ids = [row["id"] for row in rows]
+    found = [_items(connection, table, ids) for table in (changes, failures)]
+    return [record_of({**row, "status": row["status_now"]}, found[0].get(row["id"], ()), found[1].get(row["id"], ())) for row in rows]
+
+
+def _items(connection: Connection, table: Any, ids: Sequence[str]) -> dict[str, list[Any]]:
+    items: dict[str, list[Any]] = {}
+    query = select(table).where(table.c.record_id.in_(ids)).order_by(table.c.record_id, table.c.position)
+    for row in connection.execute(query).mappings():
+        items.setdefault(row["record_id"], []).append(row)
+    return items
+
+
+def count_records(database: Database, wanted: Wanted) -> int:
+    """How many records are wanted."""
+
+    def work(connection: Connection) -> int:
+        status = status_now(connection, wanted.unknown_after_s)
+        return connection.scalar(select(func.count()).select_from(records).where(*_conditions(wanted, status))) or 0
+
+    return database.read(work)
+
+
+def check(database: Database) -> list[str]:
+    """Every problem that the engine and the tables show."""
+
+    def work(connection: Connection) -> list[str]:
+        problems: list[str] = []
+        if connection.dialect.name == "sqlite":
+            found = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check(100)")]
+            problems += [item for item in found if item != "ok"]
+        for table in (changes, failures):
+            lost = select(func.count()).select_from(table).where(table.c.record_id.not_in(select(records.c.id)))
+            count = connection.scalar(lost)
+            if count:
+                problems.append(f"{count} rows of {table.name} belong to no record")
+        return problems
+
+    return database.read(work)

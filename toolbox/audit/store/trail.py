@@ -1,0 +1,312 @@
+"""`AuditStore`: a sink that keeps records in an SQL database, and the way to read them."""
+
+from __future__ import annotations
+
+import os
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+
+from toolbox.audit.record import AuditRecord, CallStatus
+from toolbox.audit.store.stored import StoredRecord
+from toolbox.errors import StoreError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from toolbox.audit.store.reading import Wanted
+
+__all__ = ["AuditStore"]
+
+_T = TypeVar("_T")
+
+_DAY: Final = 86_400.0
+
+
+class AuditStore:
+    """Keeps records in an SQL database: a file of SQLite, or a PostgreSQL server. Needs the extra ``store``.
+
+    It is a sink: ``registry.add_sink(AuditStore("sqlite:///audit.db"))``. What it has taken is durable when the call returns. It may be the
+    sink of several registries, and be used from any number of threads. The tables are made, and brought to a newer version, by itself.
+
+    Args:
+        url: ``"sqlite:///audit.db"``, the path of a file, or ``"postgresql://user@host/database"`` (with the extra ``postgres``).
+        processes: whether one process writes to a file of SQLite, or many. It matters where SQLite is older than 3.51.3: with ``"many"``,
+            the slower journal is used, which several processes may write to safely.
+        timeout_s: how long a lock of another process is waited for.
+        unknown_after_s: after how long a call of another machine that has not ended counts as unknown.
+        read_only: open it for reading alone; nothing is made and nothing changed.
+
+    Raises:
+        StoreError: it cannot be opened.
+    """
+
+    blocking = True
+    """Its methods wait for a disk or a server, so asynchronous code calls them in a thread."""
+
+    def __init__(
+        self,
+        url: str | os.PathLike[str],
+        *,
+        processes: Literal["one", "many"] = "one",
+        timeout_s: float = 10.0,
+        unknown_after_s: float = _DAY,
+        read_only: bool = False,
+    ) -> None:
+        _require_sqlalchemy()
+        from toolbox.audit.store.addresses import read_address
+        from toolbox.audit.store.database import Database
+        from toolbox.audit.store.tables import COMPONENT, STEPS
+        from toolbox.audit.store.writing import begin_session, write
+
+        if processes not in ("one", "many"):
+            raise StoreError("misused", f"processes={processes!r}: expected 'one' or 'many'")
+        self.unknown_after_s = float(unknown_after_s)
+        self._database = Database(
+            read_address(url, read_only=read_only), processes=processes, timeout_s=float(timeout_s), write=write, opened=begin_session
+        )
+        # How many changes of a record were written when it was opened.
+        self._written: dict[str, int] = {}
+        # At the end of the program, what is queued is written and the session ended; whoever records later opens it again.
+        self._finalizer = weakref.finalize(self, self._database.release)
+        self._database.migrate(COMPONENT, STEPS)
+
+    # -- writing -----------------------------------------------------------------------------------------------------------------
+
+    def __call__(self, record: AuditRecord) -> None:
+        """Keep a finished record; it is durable when this returns.
+
+        Raises:
+            StoreError: it could not be kept.
+        """
+        from toolbox.audit.store.writing import Ending
+
+        self._database.put([Ending(record, self._database.session.id, self._written.pop(record.id, None))])
+
+    def opened(self, record: AuditRecord) -> None:
+        """Keep the record of a call that is about to run; it is durable when this returns.
+
+        Raises:
+            StoreError: it could not be kept.
+        """
+        from toolbox.audit.store.writing import Opening
+
+        self._database.put([Opening(record, self._database.session.id)])
+        self._written[record.id] = len(record.diagnostics)
+
+    def append(self, records: Iterable[AuditRecord]) -> None:
+        """Keep many records in one transaction: all of them, or none. They are durable when this returns.
+
+        Raises:
+            StoreError: they could not be kept.
+        """
+        from toolbox.audit.store.writing import Ending
+
+        session_id = self._database.session.id
+        items = [Ending(record, session_id, None) for record in records]
+        if items:
+            self._database.put(items)
+
+    def transact(self, work: Callable[[Connection], _T]) -> _T:
+        """Do work in one transaction that writes, under the store's lock; what it did is durable when this returns.
+
+        Args:
+            work: takes the connection; what it raises undoes everything. It is called once.
+
+        Raises:
+            StoreError: it could not be done, and has changed nothing; with the reason ``"outcome_unknown"``, it may have.
+        """
+        return self._database.transact(work)
+
+    def migrate(self, component: str, steps: Sequence[Callable[[Connection], None]]) -> None:
+        """Bring a component's tables to the version that the steps make; processes that start at once take turns.
+
+        Args:
+            component: name of the component.
+            steps: the first makes version 1, and so on; each is taken once, in a transaction with the others that are missing.
+
+        Raises:
+            StoreError: the store has a newer version than there are steps, or a step failed: then nothing was changed.
+        """
+        self._database.migrate(component, steps)
+
+    # -- reading -----------------------------------------------------------------------------------------------------------------
+
+    def read(self, work: Callable[[Connection], _T]) -> _T:
+        """Do work that only reads.
+
+        Args:
+            work: takes a connection that cannot write.
+
+        Raises:
+            StoreError: it could not be done.
+        """
+        return self._database.read(work)
+
+    def records(
+        self,
+        *,
+        tool: str | None = None,
+        since: float | datetime | None = None,
+        until: float | datetime | None = None,
+        status: CallStatus | str | Iterable[CallStatus | str] | None = None,
+        model: str | None = None,
+        conversation_id: str | None = None,
+        limit: int | None = None,
+        order: Literal["oldest", "newest"] = "oldest",
+    ) -> Iterator[StoredRecord]:
+        """The records that are wanted, one after the other; they are read in parts, so that there may be any number of them.
+
+        Args:
+            tool: of this tool.
+            since: that came at this time or later: seconds since the epoch, or an aware datetime.
+            until: that came before this time.
+            status: with this status, or one of these.
+            model: whose metadata names this model.
+            conversation_id: whose metadata names this conversation.
+            limit: at most so many.
+            order: which come first.
+
+        Raises:
+            StoreError: they cannot be read, or a time is naive.
+        """
+        from toolbox.audit.store.reading import read_records
+
+        wanted = self._wanted(tool, since, until, status, model, conversation_id)
+        if order not in ("oldest", "newest"):
+            raise StoreError("misused", f"order={order!r}: expected 'oldest' or 'newest'")
+        return read_records(self._database, wanted, limit=limit, is_newest_first=order == "newest")
+
+    def record(self, record_id: str) -> StoredRecord | None:
+        """The record with this id, or None.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        from toolbox.audit.store.reading import read_records
+
+        return next(read_records(self._database, self._wanted(record_id=record_id), limit=1), None)
+
+    def count(
+        self,
+        *,
+        tool: str | None = None,
+        since: float | datetime | None = None,
+        until: float | datetime | None = None,
+        status: CallStatus | str | Iterable[CallStatus | str] | None = None,
+        model: str | None = None,
+        conversation_id: str | None = None,
+    ) -> int:
+        """How many records there are; the arguments are those of `records`.
+
+        Raises:
+            StoreError: they cannot be read, or a time is naive.
+        """
+        from toolbox.audit.store.reading import count_records
+
+        return count_records(self._database, self._wanted(tool, since, until, status, model, conversation_id))
+
+    def check(self) -> list[str]:
+        """Whether the store is sound: every problem found, as text; empty when there is none.
+
+        Raises:
+            StoreError: it cannot be read at all.
+        """
+        from toolbox.audit.store.reading import check
+
+        return check(self._database)
+
+    # -- retention and end -------------------------------------------------------------------------------------------------------
+
+    def prune(self, *, before: float | datetime | None = None, older_than: float | None = None, keep: int | None = None) -> int:
+        """Delete old records, and what belongs to them; calls that still run are kept. Of several limits, all must be passed.
+
+        Args:
+            before: those that came before this time.
+            older_than: those that came longer ago than so many seconds.
+            keep: never the newest so many.
+
+        Returns:
+            How many records were deleted.
+
+        Raises:
+            StoreError: none of the three was given, or it could not be done.
+        """
+        from toolbox.audit.store.retention import prune
+
+        if before is None and older_than is None and keep is None:
+            raise StoreError("misused", "prune() takes before=, older_than= or keep=; without any, nothing would be left")
+        limits = [_seconds(before, "before")] if before is not None else []
+        if older_than is not None:
+            limits.append(time.time() - _seconds(older_than, "older_than"))
+        return prune(self._database, before=min(limits, default=None), keep=keep, unknown_after_s=self.unknown_after_s)
+
+    def close(self) -> None:
+        """Let go of the database; what was taken is durable already. Closing twice does nothing; a use afterwards is a `StoreError`."""
+        self._finalizer.detach()
+        self._database.close()
+
+    def __enter__(self) -> AuditStore:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"AuditStore({self._database.address.shown!r})"
+
+    def _wanted(
+        self,
+        tool: str | None = None,
+        since: float | datetime | None = None,
+        until: float | datetime | None = None,
+        status: CallStatus | str | Iterable[CallStatus | str] | None = None,
+        model: str | None = None,
+        conversation_id: str | None = None,
+        record_id: str | None = None,
+    ) -> Wanted:
+        from toolbox.audit.store.reading import Wanted
+
+        statuses = None if status is None else [status] if isinstance(status, str) else list(status)
+        return Wanted(
+            tool=tool,
+            since=None if since is None else _seconds(since, "since"),
+            until=None if until is None else _seconds(until, "until"),
+            statuses=None if statuses is None else tuple(_status(item) for item in statuses),
+            model=model,
+            conversation_id=conversation_id,
+            record_id=record_id,
+            unknown_after_s=self.unknown_after_s,
+        )
+
+
+def _seconds(when: Any, name: str) -> float:
+    """A time in seconds since the epoch."""
+    if isinstance(when, datetime):
+        if when.tzinfo is None:
+            raise StoreError(
+                "misused", f"{name}= is a datetime without a time zone; write datetime(..., tzinfo=UTC), or seconds since the epoch"
+            )
+        return when.timestamp()
+    try:
+        return float(when)
+    except (TypeError, ValueError, OverflowError):
+        raise StoreError("misused", f"{name}= takes seconds since the epoch or an aware datetime, not a {type(when).__name__}") from None
+
+
+def _status(item: Any) -> str:
+    try:
+        return CallStatus(item).value
+    except ValueError:
+        known = ", ".join(status.value for status in CallStatus)
+        raise StoreError("misused", f"status {str(item)[:80]!r} is none of {known}") from None
+
+
+def _require_sqlalchemy() -> None:
+    try:
+        import sqlalchemy  # noqa: F401 - whether it is there is the question
+    except ImportError:
+        raise StoreError("missing_extra", "the store needs SQLAlchemy: pip install 'toolbox-dispatch[store]'") from None
