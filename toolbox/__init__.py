@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from toolbox.annotations import Converter, Injected, OpenEnum, Param
     from toolbox.audit import AuditRecord, CallStatus, MemorySink, call_metadata
     from toolbox.audit.store import AuditStore
+    from toolbox.audit.telemetry import OpenTelemetrySink
     from toolbox.diagnostics import ABSENT, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Risk
     from toolbox.errors import (
         AmbiguousMatch,
@@ -59,6 +60,7 @@ _HOMES = {
     "annotations": ("Converter", "Injected", "OpenEnum", "Param"),
     "audit": ("AuditRecord", "CallStatus", "MemorySink", "call_metadata"),
     "audit.store": ("AuditStore",),
+    "audit.telemetry": ("OpenTelemetrySink",),
     "diagnostics": ("ABSENT", "CoercionReport", "Diagnostic", "DiagnosticKind", "Failure", "FailureReason", "Risk"),
     "errors": (
         "AmbiguousMatch",
@@ -130,6 +132,7 @@ __all__ = [
     "NoMatch",
     "OnFailure",
     "OpenEnum",
+    "OpenTelemetrySink",
     "Param",
     "PayloadError",
     "Policy",
