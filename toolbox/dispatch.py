@@ -30,7 +30,7 @@ from toolbox.masking import masked, message_of, shows
 from toolbox.payload.found import KnownTools
 from toolbox.payload.limits import check_limits
 from toolbox.policy import OnFailure
-from toolbox.recording import begin, deliver, deliver_async, end_with, fill_refused, fill_running, in_thread, open_record, open_record_async
+from toolbox.recording import deliver, deliver_async, end_with, fill_refused, fill_running, in_thread, open_record, open_record_async
 from toolbox.tools import Tool
 
 __all__ = ["check", "walk", "walk_async"]
@@ -43,7 +43,9 @@ def walk(tool: Tool, payload: Any, services: Services, call: Call = PLAIN_CALL) 
         ToolboxError: the arguments do not fit, or the function raised or timed out.
     """
     # A record that would go nowhere is not made.
-    record = begin(tool.name, tool.policy.name, call) if services.sinks.all or not is_silent() else None
+    record = None
+    if services.sinks.all or not is_silent():
+        record = AuditRecord.begun(tool.name, tool.policy.name, call.call_id, call.metadata)
     report = refused = None
     status = CallStatus.DONE
     try:
@@ -91,7 +93,9 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
         ToolboxError: the arguments do not fit, or the function raised or timed out.
     """
     # A record that would go nowhere is not made.
-    record = begin(tool.name, tool.policy.name, call) if services.sinks.all or not is_silent() else None
+    record = None
+    if services.sinks.all or not is_silent():
+        record = AuditRecord.begun(tool.name, tool.policy.name, call.call_id, call.metadata)
     report = refused = None
     status = CallStatus.DONE
     try:

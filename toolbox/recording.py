@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from toolbox.audit import AuditRecord, CallStatus, log_record, warn, with_current_metadata
-from toolbox.calls import Call, Services
+from toolbox.audit import AuditRecord, CallStatus, is_silent, log_record, warn
+from toolbox.calls import Services
 from toolbox.diagnostics import ABSENT, CoercionReport, Diagnostic, Failure
 from toolbox.errors import AuditError, ToolboxError, ToolTimeout
 from toolbox.invoking import propagates
@@ -21,23 +21,12 @@ from toolbox.tools import Tool
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["begin", "deliver", "deliver_async", "end_with", "fill_refused", "fill_running", "in_thread", "open_record", "open_record_async"]
+__all__ = ["deliver", "deliver_async", "end_with", "fill_refused", "fill_running", "in_thread", "open_record", "open_record_async"]
 
 _T = TypeVar("_T")
 
 _PLAIN: Final = frozenset({str, int, bool, type(None), type(ABSENT)})
 _THREADS: Final = 32
-
-
-def begin(tool: str, policy: str, call: Call) -> AuditRecord:
-    """The record of a call that has arrived, by the names of its tool and policy."""
-    record = AuditRecord.begun(tool, policy)
-    if call.call_id is not None:
-        record.call_id = call.call_id
-    metadata = with_current_metadata(call.metadata)
-    if metadata is not None:
-        record.metadata = snapshot(metadata)
-    return record
 
 
 def fill_running(record: AuditRecord, tool: Tool, payload: Any, report: CoercionReport) -> None:
@@ -144,20 +133,25 @@ def _count_loss(services: Services, sink: Any, error: Exception) -> None:
 def _give(record: AuditRecord, services: Services, sink: Any) -> None:
     try:
         sink(record)
-    except Exception as error:  # noqa: BLE001 - whatever an application's sink does, the call has had its effect already
+    except Exception as error:  # noqa: BLE001 - see deliver
         _count_loss(services, sink, error)
 
 
 def deliver(record: AuditRecord, services: Services) -> None:
     """Give a finished record to the log and to every sink; one that fails is counted and never changes the result of the call."""
-    log_record(record)
+    if not is_silent():
+        log_record(record)
     for sink in services.sinks.all:
-        _give(record, services, sink)
+        try:
+            sink(record)
+        except Exception as error:  # noqa: BLE001 - whatever an application's sink does, the call has had its effect already
+            _count_loss(services, sink, error)
 
 
 async def deliver_async(record: AuditRecord, services: Services, *, may_wait: bool = True) -> None:
     """The same for asynchronous code: a sink that waits is called in a thread, unless nothing may be waited for any more."""
-    log_record(record)
+    if not is_silent():
+        log_record(record)
     for sink in services.sinks.all:
         if may_wait and getattr(sink, "blocking", False):
             await in_thread(partial(_give, record, services, sink))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from toolbox.annotations import Converter
-from toolbox.audit import CallStatus, OnAuditFailure, Sink, is_silent, prepare
+from toolbox.audit import AuditRecord, CallStatus, OnAuditFailure, Sink, is_silent, prepare
 from toolbox.calls import PLAIN_CALL, Breaker, Call, Desk, Fallback, Recover, Services, Sinks
 from toolbox.diagnostics import ABSENT, MASK, CoercionReport, Diagnostic, DiagnosticKind, Risk, shorten
 from toolbox.dispatch import check, walk, walk_async
@@ -23,7 +23,7 @@ from toolbox.providers import (
     tool_choice,
     write_results,
 )
-from toolbox.recording import begin, deliver
+from toolbox.recording import deliver
 from toolbox.results import ToolResult
 from toolbox.schema_tools import schema_tool
 from toolbox.tools import LONGEST_NAME, Approval, Tool, ToolCall, ToolNames, ToolOptions, read_tool
@@ -613,7 +613,7 @@ class Registry:
     def _record_unnamed(self, name: str, call: Call, status: CallStatus, error: ToolboxError) -> None:
         """Put a call on record that found no tool. Without one nobody knows which arguments are secret, so none are kept."""
         if self._services.sinks.all or not is_silent():
-            record = begin(name, self.policy.name, call)
+            record = AuditRecord.begun(name, self.policy.name, call.call_id, call.metadata)
             record.end(status, str(error))
             deliver(record, self._services)
 

@@ -37,7 +37,6 @@ _OWN_HANDLERS: Final[list[logging.Handler]] = [logging.NullHandler()]
 _logger.addHandler(_OWN_HANDLERS[0])
 _root: Final = logging.getLogger()
 
-_QUIET: Final = frozenset({CallStatus.DONE})
 _LEVELS: Final = {Risk.INFO: logging.INFO, Risk.WARNING: logging.WARNING, Risk.RISKY: logging.WARNING}
 
 
@@ -71,7 +70,7 @@ def _has_listeners() -> bool:
 
 def level_of(record: AuditRecord) -> int:
     """The level of a record: DEBUG for a clean call, INFO and WARNING by the risk of its changes, ERROR when it did not succeed."""
-    if record.status not in _QUIET:
+    if record.status is not CallStatus.DONE:
         return logging.ERROR
     worst = record.worst_risk
     return logging.DEBUG if worst is None else _LEVELS[worst]

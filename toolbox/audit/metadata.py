@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, Final
 
-__all__ = ["call_metadata", "with_current_metadata"]
+__all__ = ["NO_METADATA", "call_metadata", "current_metadata", "with_current_metadata"]
 
-_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
-_current: Final[ContextVar[Mapping[str, Any]]] = ContextVar("toolbox_call_metadata", default=_NOTHING)
+NO_METADATA: Final[Mapping[str, Any]] = MappingProxyType({})
+_current: Final[ContextVar[Mapping[str, Any]]] = ContextVar("toolbox_call_metadata", default=NO_METADATA)
+current_metadata: Final[Callable[[], Mapping[str, Any]]] = _current.get
+"""What the blocks around this code say of its calls; `NO_METADATA` outside of any block."""
 
 
 @contextmanager
@@ -60,6 +62,6 @@ def call_metadata(
 def with_current_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """What is said of one call, with what the block around it says; None when neither says anything."""
     current = _current.get()
-    if current is _NOTHING:
+    if current is NO_METADATA:
         return metadata
     return current if metadata is None else {**current, **metadata}

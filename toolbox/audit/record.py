@@ -6,11 +6,13 @@ import itertools
 import os
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from toolbox.audit.metadata import NO_METADATA, current_metadata, with_current_metadata
 from toolbox.diagnostics import ABSENT, Diagnostic, Failure, Risk
 from toolbox.json_values import snapshot
 
@@ -62,11 +64,29 @@ class CallStatus(StrEnum):
     """The process ended while the function ran; whether it had an effect is unknown."""
 
 
+_new: Final = object.__new__
+_now: Final = time.time
+_clock: Final = time.perf_counter
+
+
 def _new_id() -> str:
     return f"{_process_id}-{next(_numbers):x}"
 
 
-@dataclass
+# What `AuditRecord.begun` leaves out, since most records are written on the way of a call that must not wait.
+_LEFT_OUT: Final = {
+    "arguments": None,
+    "invoked": None,
+    "diagnostics": (),
+    "failures": (),
+    "status": CallStatus.RUNNING,
+    "duration_ms": 0.0,
+    "error": None,
+    "call_id": None,
+}
+
+
+@dataclass(slots=True)
 class AuditRecord:
     """What is on record about one call. Values are JSON-safe copies; those of secret parameters are masked.
 
@@ -104,23 +124,25 @@ class AuditRecord:
     _started: float = field(default=0.0, init=False, repr=False, compare=False)
 
     @classmethod
-    def begun(cls, tool: str, policy: str) -> AuditRecord:
+    def begun(cls, tool: str, policy: str, call_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> AuditRecord:
         """The record of a call that arrives now; what is known later is filled in by whoever runs the call."""
-        # Most records are written on the way of a call that must not wait: what has a default is left to the class.
-        made = object.__new__(cls)
-        made.tool = tool
-        made.policy = policy
-        made.arguments = None
-        made.time = time.time()
-        made._process = _process_id
-        made._number = next(_numbers)
-        made._started = time.perf_counter()
-        return made
+        self = _new(cls)
+        self.tool = tool
+        self.policy = policy
+        self.time = _now()
+        self._process = _process_id
+        self._number = next(_numbers)
+        if call_id is not None:
+            self.call_id = call_id
+        if metadata is not None or current_metadata() is not NO_METADATA:
+            self.metadata = snapshot(with_current_metadata(metadata))
+        self._started = _clock()
+        return self
 
     def end(self, status: CallStatus, error: str | None = None) -> None:
         """Say how the call ended, now."""
         self.status = status
-        self.duration_ms = (time.perf_counter() - self._started) * 1000
+        self.duration_ms = (_clock() - self._started) * 1000
         if error is not None:
             self.error = error
 
@@ -129,17 +151,20 @@ class AuditRecord:
         def __getattr__(self, name: str) -> Any:
             """What `begun` has left out, made when it is first looked at."""
             if name == "id":
-                self.id = f"{self._process}-{self._number:x}"
-                return self.id
-            if name == "metadata":
-                self.metadata = {}
-                return self.metadata
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+                value = f"{self._process}-{self._number:x}"
+            elif name == "metadata":
+                value = {}
+            elif name in _LEFT_OUT:
+                return _LEFT_OUT[name]
+            else:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            setattr(self, name, value)
+            return value
 
     @property
     def worst_risk(self) -> Risk | None:
         """The highest risk among the changes, or None when nothing was changed."""
-        return max((item.risk for item in self.diagnostics), default=None)
+        return max(item.risk for item in self.diagnostics) if self.diagnostics else None
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain JSON data, as a sink of lines or rows stores it; what is absent is left out."""
@@ -196,26 +221,28 @@ OnAuditFailure = Literal["fail_open", "fail_closed"]
 
 
 class MemorySink:
-    """Keeps records in memory, the latest `capacity` of them.
-
-    Attributes:
-        records: the records, oldest first.
-    """
+    """Keeps records in memory, the latest `capacity` of them."""
 
     def __init__(self, capacity: int = 10_000) -> None:
-        self.capacity = capacity
-        self.records: list[AuditRecord] = []
+        self._records: deque[AuditRecord] = deque(maxlen=capacity)
 
     def __call__(self, record: AuditRecord) -> None:
         """Keep a record."""
-        self.records.append(record)
-        if len(self.records) > self.capacity:
-            # Counted from the end, so that two threads that come here at once do not forget twice as many.
-            del self.records[: -self.capacity or None]
+        self._records.append(record)
+
+    @property
+    def capacity(self) -> int:
+        """How many records are kept."""
+        return self._records.maxlen or 0
+
+    @property
+    def records(self) -> list[AuditRecord]:
+        """The records, oldest first."""
+        return list(self._records)
 
     def __len__(self) -> int:
-        return len(self.records)
+        return len(self._records)
 
     def clear(self) -> None:
         """Forget all records."""
-        self.records.clear()
+        self._records.clear()
