@@ -55,6 +55,17 @@ KEY_LINES = {
         'came:    {"ticket": "8", "reason": "SOLVED", "token": "***"}',
         'invoked: {"ticket": 8, "reason": "solved", "token": "***"}',
     ],
+    "otel_prometheus": [
+        "answer a customer\n  execute_tool find_orders  done\n    SELECT orders\n",
+        "  execute_tool find_orders  done  $.customer str->int, $.status match:case, $.limit str->int\n    SELECT orders\n",
+        "  execute_tool refund  failed  $ trailing comma, $.amount str->float\n",
+        "  execute_tool  unknown_tool\n",
+        'duration_seconds_count{error_type="failed",gen_ai_tool_name="refund",gen_ai_tool_type="function"} 1.0',
+        'toolbox_calls_total{gen_ai_request_model="small-1",gen_ai_tool_name="find_orders",toolbox_outcome="done"} 2.0',
+        'toolbox_calls_total{gen_ai_request_model="small-1",gen_ai_tool_name="_OTHER",toolbox_outcome="unknown_tool"} 1.0',
+        'gen_ai_tool_name="find_orders",toolbox_change_kind="coerced",toolbox_change_risk="info"} 2.0',
+        'gen_ai_tool_name="refund",toolbox_failure_reason="missing"} 1.0',
+    ],
     "context_injection": [
         "what a model sees: ['order', 'dry_run']",
         "order 7 of Ada: cancelled",

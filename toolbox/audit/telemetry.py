@@ -272,7 +272,7 @@ class OpenTelemetrySink:
         for (kind, risk), count in _counted([(item.kind.value, item.risk.name.lower()) for item in record.diagnostics]):
             self._changes.add(count, {**labels, "toolbox.change.kind": kind, "toolbox.change.risk": risk}, within)
         if outcome in _REFUSED:
-            for reason in {item.reason.value for item in record.failures} or {_reason(outcome)}:
+            for reason in dict.fromkeys(item.reason.value for item in record.failures) or (_reason(outcome),):
                 self._refusals.add(1, {**labels, "toolbox.failure.reason": reason}, within)
 
     def _count_loss(self) -> None:
