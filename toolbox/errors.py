@@ -285,9 +285,9 @@ class StoreError(ToolboxError):
     """The store of records, or what is kept in it, could not be used.
 
     Attributes:
-        reason: stable short code: ``"url"``, ``"missing_extra"``, ``"missing_folder"``, ``"permission"``, ``"read_only"``, ``"full"``,
-            ``"locked"``, ``"corrupt"``, ``"not_a_database"``, ``"unreachable"``, ``"outcome_unknown"``, ``"newer"``, ``"older"``,
-            ``"closed"``, ``"misused"``, ``"failed"``.
+        reason: stable short code: ``"url"``, ``"missing_extra"``, ``"missing_folder"``, ``"missing_file"``, ``"permission"``,
+            ``"read_only"``, ``"full"``, ``"disk"``, ``"locked"``, ``"corrupt"``, ``"not_a_database"``, ``"unreachable"``,
+            ``"outcome_unknown"``, ``"newer"``, ``"older"``, ``"closed"``, ``"misused"``, ``"failed"``.
         message: what went wrong and what to do; never holds a password.
     """
 

@@ -34,18 +34,34 @@ _BOUNDS: Final = (
 _CUT: Final = '"<cut: too large to be kept>"'
 
 
+# Most values are plain and small, and are written as they are.
+_plain: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
 def _escaped(text: str) -> str:
     """The text with what no engine takes written as an escape of JSON; in JSON text, that stands for the same."""
+    if text.isascii() and "\0" not in text:
+        return text
     return _REFUSED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def json_column(value: Any, limit: int = COLUMN) -> tuple[str, bool]:
     """A value as JSON text of at most `limit` bytes, and whether it had to be cut for that."""
+    try:
+        text = _escaped(_plain(value))
+        if _fits(text, limit):
+            return text, False
+    except Exception:  # noqa: BLE001, S110 - a cycle, NaN, a huge number, something that is no JSON: then a copy that is sure to work
+        pass
     for step, bounds in enumerate(_BOUNDS):
         text = _escaped(json_text(value, bounds))
-        if len(text) <= limit and len(text.encode()) <= limit:
+        if _fits(text, limit):
             return text, step > 0
     return _CUT, True
+
+
+def _fits(text: str, limit: int) -> bool:
+    return len(text) <= limit and (text.isascii() or len(text.encode()) <= limit)
 
 
 def absent_or_json(value: Any) -> tuple[str | None, bool]:

@@ -52,7 +52,7 @@ class Database:
         *,
         processes: Processes,
         timeout_s: float,
-        write: Callable[[Connection, Sequence[Any]], None],
+        write: Callable[[Connection, Session, Sequence[Any]], None],
         opened: Callable[[Connection, Session], None],
     ) -> None:
         self.address = address
@@ -104,6 +104,7 @@ class Database:
             StoreError: it could not be done.
         """
         self._refuse_closed(writes=False)
+        self._turns.refuse_nested()
         if not self.address.read_only and (self._writer is None or self._is_replaced()):
             with self._turns.alone():
                 self._in_transaction(lambda _connection: None, is_repeatable=True)
@@ -137,9 +138,9 @@ class Database:
     def release(self) -> None:
         """Write what is queued and let go of every connection; the next use opens them again."""
         if not self.address.read_only:
-            with suppress(Exception):
-                self._turns.drain()
-            with suppress(StoreError), self._turns.alone():
+            with suppress(StoreError), self._turns.alone(self._timeout_s):
+                with suppress(Exception):
+                    self._turns.drain()
                 if self._writer is not None:
                     ended = sessions.update().where(sessions.c.id == self.session.id).values(ended_at=time.time())
                     with suppress(Exception):
@@ -168,7 +169,9 @@ class Database:
 
     def _written(self, batch: Sequence[Waiting[Any]]) -> StoreError | None:
         try:
-            self._in_transaction(lambda connection: self._write(connection, [waiting.item for waiting in batch]), is_repeatable=True)
+            self._in_transaction(
+                lambda connection: self._write(connection, self.session, [waiting.item for waiting in batch]), is_repeatable=True
+            )
         except StoreError as error:
             return error
         except Exception as error:  # noqa: BLE001 - whatever it is, it is told to the caller

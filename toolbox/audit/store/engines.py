@@ -18,6 +18,15 @@ _READERS: Final = 4
 # A server that is gone without a word is noticed within half a minute.
 _KEEPALIVE: Final = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 30_000}
 _CONNECT_S: Final = 5
+_SETTINGS: Final = (
+    # As FULL in WAL mode; with the older journal, the end of a commit is the removal of a file, and that must reach the disk too.
+    "synchronous=EXTRA",
+    "fullfsync=ON",
+    "checkpoint_fullfsync=ON",
+    "journal_size_limit=67108864",
+    "trusted_schema=OFF",
+    "cell_size_check=ON",
+)
 
 
 def has_wal_fault(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> bool:
@@ -53,7 +62,7 @@ def _sqlite(address: Address, timeout_s: float, begin: Literal["IMMEDIATE", "DEF
             _target(address), timeout=timeout_s, isolation_level=None, check_same_thread=False, uri=address.path is not None
         )
         try:
-            for setting in ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON", "trusted_schema=OFF", "cell_size_check=ON"):
+            for setting in _SETTINGS:
                 made.execute(f"PRAGMA {setting}")
             if begin == "DEFERRED":
                 made.execute("PRAGMA query_only=ON")

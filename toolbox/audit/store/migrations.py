@@ -10,7 +10,7 @@ from sqlalchemy.schema import CreateTable
 
 from toolbox.errors import StoreError
 
-__all__ = ["Step", "apply", "version_of"]
+__all__ = ["Step", "apply", "refuse_newer", "version_of"]
 
 Step = Callable[[Connection], None]
 
@@ -40,6 +40,11 @@ def refuse_newer(component: str, version: int, known: int) -> None:
 
 def apply(connection: Connection, component: str, steps: Sequence[Step]) -> None:
     """Take the steps that are missing, inside the transaction of the caller; processes that start at once take turns."""
+    version = version_of(connection, component)
+    refuse_newer(component, version, len(steps))
+    if version == len(steps):
+        # The usual case, which needs no right to make tables.
+        return
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
     connection.execute(CreateTable(_schema, if_not_exists=True))

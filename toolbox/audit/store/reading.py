@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, case, func, literal, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, func, select, tuple_
 
-from toolbox.audit.record import CallStatus
 from toolbox.audit.store.columns import key_column
 from toolbox.audit.store.database import Database
+from toolbox.audit.store.lost import status_now
 from toolbox.audit.store.rows import record_of
-from toolbox.audit.store.sessions import Session, life_of
 from toolbox.audit.store.stored import StoredRecord
-from toolbox.audit.store.tables import changes, failures, records, sessions
+from toolbox.audit.store.tables import changes, failures, records
+from toolbox.errors import StoreError
 
-__all__ = ["Wanted", "check", "count_records", "read_records", "status_now"]
+__all__ = ["Wanted", "check", "count_records", "read_records"]
 
 _PART: Final = 500
-_RUNNING: Final = CallStatus.RUNNING.value
-_UNKNOWN: Final = CallStatus.UNKNOWN.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +34,6 @@ class Wanted:
     model: str | None = None
     conversation_id: str | None = None
     record_id: str | None = None
-
-
-def status_now(connection: Connection, unknown_after_s: float) -> ColumnElement[str]:
-    """The status of a record as it is now: one that is open though its process has ended is ``unknown``."""
-    open_sessions = select(records.c.session_id).where(records.c.status == literal(_RUNNING, literal_execute=True)).distinct()
-    found = connection.execute(select(sessions).where(sessions.c.id.in_(open_sessions))).mappings().all()
-    known = {row["id"]: life_of(Session(**row)) for row in found}
-    dead = [session_id for session_id, life in known.items() if life == "dead"]
-    alive = [session_id for session_id, life in known.items() if life == "alive"]
-    is_old = and_(records.c.session_id.not_in(alive), records.c.opened_at < time.time() - unknown_after_s)
-    is_lost = and_(records.c.status == _RUNNING, or_(records.c.session_id.in_(dead), is_old))
-    return case((is_lost, _UNKNOWN), else_=records.c.status)
 
 
 def _conditions(wanted: Wanted, status: ColumnElement[str]) -> list[ColumnElement[bool]]:
@@ -131,4 +116,9 @@ def check(database: Database) -> list[str]:
                 problems.append(f"{count} rows of {table.name} belong to no record")
         return problems
 
-    return database.read(work)
+    try:
+        return database.read(work)
+    except StoreError as error:
+        if error.reason in ("corrupt", "not_a_database"):
+            return [error.message]
+        raise

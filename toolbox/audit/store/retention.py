@@ -9,8 +9,9 @@ from sqlalchemy import Connection, delete, select, tuple_
 
 from toolbox.audit.record import CallStatus
 from toolbox.audit.store.database import Database
-from toolbox.audit.store.reading import status_now
-from toolbox.audit.store.tables import changes, failures, records
+from toolbox.audit.store.lost import status_now
+from toolbox.audit.store.sessions import Session, life_of
+from toolbox.audit.store.tables import changes, failures, records, sessions
 
 __all__ = ["prune"]
 
@@ -29,7 +30,16 @@ def prune(database: Database, *, before: float | None, keep: int | None, unknown
         count = database.transact(lambda connection: _part(connection, before, last_kept, unknown_after_s))
         deleted += count
         if count < _PART:
+            database.transact(_forget_sessions)
             return deleted
+
+
+def _forget_sessions(connection: Connection) -> None:
+    """Delete the sessions of ended processes of which no record is left."""
+    query = select(sessions).where(sessions.c.id.not_in(select(records.c.session_id)))
+    dead = [row["id"] for row in connection.execute(query).mappings() if life_of(Session(**row)) == "dead"]
+    for start in range(0, len(dead), _PART):
+        connection.execute(delete(sessions).where(sessions.c.id.in_(dead[start : start + _PART])))
 
 
 def _oldest_of(connection: Connection, keep: int) -> tuple[float, str] | None:

@@ -40,8 +40,8 @@ class Rows:
         self.failures = failures
 
 
-def rows_of(record: AuditRecord, session_id: str) -> Rows:
-    """The rows of a record; never raises, whatever the record holds."""
+def rows_of(record: AuditRecord) -> Rows:
+    """The rows of a record, but for the session, which is known when they are written; never raises, whatever the record holds."""
     given: Any = record.metadata  # whatever a sink is handed
     metadata = given if isinstance(given, Mapping) else {"metadata": given}
     model = key_column(metadata.get("model"))
@@ -57,7 +57,6 @@ def rows_of(record: AuditRecord, session_id: str) -> Rows:
     is_cut = cut_arguments or cut_invoked or cut_metadata or len(diagnostics) > ITEMS_KEPT or len(failed) > ITEMS_KEPT
     row = {
         "id": shared["record_id"],
-        "session_id": session_id,
         "opened_at": opened_at,
         "tool": tool,
         "policy": key_column(record.policy) or "",

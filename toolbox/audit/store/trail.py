@@ -24,6 +24,7 @@ __all__ = ["AuditStore"]
 _T = TypeVar("_T")
 
 _DAY: Final = 86_400.0
+_REMEMBERED: Final = 100_000
 
 
 class AuditStore:
@@ -84,7 +85,7 @@ class AuditStore:
         """
         from toolbox.audit.store.writing import Ending
 
-        self._database.put([Ending(record, self._database.session.id, self._written.pop(record.id, None))])
+        self._database.put([Ending(record, self._written.pop(record.id, None))])
 
     def opened(self, record: AuditRecord) -> None:
         """Keep the record of a call that is about to run; it is durable when this returns.
@@ -94,7 +95,10 @@ class AuditStore:
         """
         from toolbox.audit.store.writing import Opening
 
-        self._database.put([Opening(record, self._database.session.id)])
+        self._database.put([Opening(record)])
+        if len(self._written) > _REMEMBERED:
+            # Records that were never closed; should one be, it is written in full.
+            self._written.clear()
         self._written[record.id] = len(record.diagnostics)
 
     def append(self, records: Iterable[AuditRecord]) -> None:
@@ -105,8 +109,7 @@ class AuditStore:
         """
         from toolbox.audit.store.writing import Ending
 
-        session_id = self._database.session.id
-        items = [Ending(record, session_id, None) for record in records]
+        items = [Ending(record, None) for record in records]
         if items:
             self._database.put(items)
 

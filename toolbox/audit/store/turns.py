@@ -58,7 +58,7 @@ class Turns(Generic[_T]):
             StoreError: it could not be written.
         """
         waiting = Waiting(item)
-        self._refuse_nested()
+        self.refuse_nested()
         with self._changed:
             self._queue.append(waiting)
         while not waiting.is_done:
@@ -80,26 +80,25 @@ class Turns(Generic[_T]):
             raise StoreError(waiting.error.reason, waiting.error.message) from waiting.error.__cause__
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Be the one that writes, for something that shares its commit with nothing else."""
-        self._refuse_nested()
+    def alone(self, seconds: float | None = None) -> Iterator[None]:
+        """Be the one that writes, for something that shares its commit with nothing else; waits at most so long."""
+        self.refuse_nested()
         try:
             with self._changed:
-                while self._writer is not None:
-                    self._changed.wait()
+                if not self._changed.wait_for(lambda: self._writer is None, seconds):
+                    raise StoreError("locked", f"another thread has been inside the store for {seconds} s")
                 self._writer = threading.get_ident()
             yield
         finally:
             self._pass_on([])
 
     def drain(self) -> None:
-        """Commit what is queued and waited for by nobody any more: its caller was interrupted."""
-        with self.alone():
-            while self._queue:
-                with self._changed:
-                    batch = self._queue[:BATCH]
-                    del self._queue[: len(batch)]
-                self._commit(batch)
+        """In one's turn, commit what is queued and waited for by nobody any more: its caller was interrupted."""
+        while self._queue:
+            with self._changed:
+                batch = self._queue[:BATCH]
+                del self._queue[: len(batch)]
+            self._commit(batch)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -130,7 +129,12 @@ class Turns(Generic[_T]):
         """After a fork, in the parent."""
         self._changed.release()
 
-    def _refuse_nested(self) -> None:
+    def refuse_nested(self) -> None:
+        """Refuse a use of the store inside its own transaction.
+
+        Raises:
+            StoreError: it is such a use.
+        """
         if self.is_mine:
             raise StoreError(
                 "misused", "the store was used inside its own transaction: use the connection that was given, or do it afterwards"

@@ -7,18 +7,20 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, update
+from sqlalchemy import Connection, and_, bindparam, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import Insert
 
-from toolbox.audit.record import AuditRecord
+from toolbox.audit.record import AuditRecord, CallStatus
 from toolbox.audit.store.columns import key_column
+from toolbox.audit.store.lost import lost_sessions
 from toolbox.audit.store.rows import Row, Rows, ending_row, rows_of
 from toolbox.audit.store.sessions import Session
 from toolbox.audit.store.tables import changes, failures, records, sessions
 
 __all__ = ["Ending", "Opening", "begin_session", "write"]
 
+_AT_ONCE: Final = 500
 _ENDING: Final = ("status", "closed_at", "duration_ms", "error", "worst_risk")
 
 
@@ -27,40 +29,43 @@ class Opening:
 
     __slots__ = ("rows",)
 
-    def __init__(self, record: AuditRecord, session_id: str) -> None:
-        self.rows = rows_of(record, session_id)
+    def __init__(self, record: AuditRecord) -> None:
+        self.rows = rows_of(record)
 
 
 class Ending:
     """A finished record; of one that was opened, only what is new is written."""
 
-    __slots__ = ("_record", "_rows", "_session_id", "row", "was_opened")
+    __slots__ = ("_record", "_rows", "row", "was_opened")
 
-    def __init__(self, record: AuditRecord, session_id: str, changes_written: int | None) -> None:
+    def __init__(self, record: AuditRecord, changes_written: int | None) -> None:
         self._record = record
-        self._session_id = session_id
         self._rows: Rows | None = None
         self.was_opened = changes_written is not None and not record.failures and len(record.diagnostics) <= changes_written
         if self.was_opened:
             self.row: Row = {"the_id": key_column(record.id), **ending_row(record)}
         else:
-            self._rows = rows_of(record, session_id)
+            self._rows = rows_of(record)
             self.row = self._rows.record
 
     @property
     def rows(self) -> Rows:
         """All rows of the record."""
         if self._rows is None:
-            self._rows = rows_of(self._record, self._session_id)
+            self._rows = rows_of(self._record)
         return self._rows
 
 
 def begin_session(connection: Connection, session: Session) -> None:
-    """Put this use of the store on record."""
+    """Put this use of the store on record, and settle what sessions have left open whose process has ended."""
     connection.execute(sessions.insert().values(**asdict(session)))
+    dead = lost_sessions(connection)[0]
+    for start in range(0, len(dead), _AT_ONCE):
+        lost = and_(records.c.status == CallStatus.RUNNING.value, records.c.session_id.in_(dead[start : start + _AT_ONCE]))
+        connection.execute(update(records).where(lost).values(status=CallStatus.UNKNOWN.value))
 
 
-def write(connection: Connection, items: Sequence[Sequence[Opening | Ending]]) -> None:
+def write(connection: Connection, session: Session, items: Sequence[Sequence[Opening | Ending]]) -> None:
     """Write a batch. It may be done again for the same items when it is not known whether it was committed."""
     opened: list[Rows] = []
     whole: list[Rows] = []
@@ -73,6 +78,8 @@ def write(connection: Connection, items: Sequence[Sequence[Opening | Ending]]) -
                 ended.append(item)
             else:
                 whole.append(item.rows)
+    for rows in (*opened, *whole):
+        rows.record["session_id"] = session.id
     statements = _statements(connection.dialect.name)
     if opened:
         connection.execute(statements["open"], [rows.record for rows in opened])
@@ -80,7 +87,9 @@ def write(connection: Connection, items: Sequence[Sequence[Opening | Ending]]) -
         result = connection.execute(statements["end"], [item.row for item in ended])
         if result.rowcount != len(ended):
             # One of them is not there any more; what it says is known here in full.
-            whole += [item.rows for item in ended]
+            for item in ended:
+                item.rows.record["session_id"] = session.id
+                whole.append(item.rows)
     if whole:
         # The same record may come twice; one statement must not meet a row twice.
         latest = {rows.record["id"]: rows for rows in whole}
