@@ -1,8 +1,8 @@
 """The laws that hold for every JSON Schema and every value.
 
-The schemas mix any keywords, or are built as those of tools are; the values are drawn from each schema, and then spelled as models spell
-them. hypothesis-jsonschema, which draws such things too, does not go with Hypothesis 6.170 and later. The laws run on a modest number of
-examples; ``TOOLBOX_HYPOTHESIS=thorough`` runs 10,000.
+The schemas mix any keywords, or are built as those of tools are, or are what hypothesis-jsonschema draws from the metaschemas; the values
+are drawn from each schema, and then spelled as models spell them. The laws run on a modest number of examples;
+``TOOLBOX_HYPOTHESIS=thorough`` runs 10,000.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
+import importlib
 import importlib.util
 import json
 import math
@@ -17,12 +18,17 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
+import hypothesis
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
+from hypothesis.errors import InvalidArgument
+from jsonschema import Draft7Validator, Draft202012Validator
+from jsonschema.protocols import Validator
+from jsonschema.validators import validator_for
 
 from toolbox import LENIENT, STRICT, Policy, coerce_to_schema, normalize_from_schema
 from toolbox.diagnostics import CoercionReport, DiagnosticKind, FailureReason
@@ -274,6 +280,11 @@ def same(left: Any, right: Any) -> bool:
     return repr(left) == repr(right)
 
 
+def outside(schema: Any) -> Validator:
+    """The outside validator of the draft that a schema says it is in."""
+    return validator_for(schema, default=Draft202012Validator)(schema)
+
+
 def readings(schema: Any, value: Any, policy: Policy) -> Iterator[CoercionReport]:
     """The reports on a value: as any JSON value, and as the arguments of a tool where it can be that."""
     yield coerce_to_schema(schema, value, policy)
@@ -287,7 +298,7 @@ def law_reading_what_was_written(schema: Any, value: Any) -> None:
     written = write_schema(document)
     Draft202012Validator.check_schema(written)
     assert read_schema(written) == document
-    assert Draft202012Validator(written).is_valid(value) == Draft202012Validator(schema).is_valid(value)
+    assert Draft202012Validator(written).is_valid(value) == outside(schema).is_valid(value)
 
 
 def law_normal_form(schema: Any, value: Any) -> None:
@@ -363,7 +374,7 @@ def _is_other(node: Opaque, name: str) -> bool:
 
 def law_strict_is_the_schema(schema: Any, value: Any) -> None:
     """Law 4: STRICT accepts exactly what an outside validator calls valid."""
-    assert coerce_to_schema(schema, value, STRICT).ok == Draft202012Validator(schema).is_valid(value)
+    assert coerce_to_schema(schema, value, STRICT).ok == outside(schema).is_valid(value)
 
 
 def law_lenient_refuses_nothing_strict_accepts(schema: Any, value: Any) -> None:
@@ -379,7 +390,7 @@ def law_lenient_refuses_nothing_strict_accepts(schema: Any, value: Any) -> None:
 
 def law_what_is_made_is_valid(schema: Any, value: Any) -> None:
     """Law 4: whatever is accepted, what is made of it is valid."""
-    validator = Draft202012Validator(schema)
+    validator = outside(schema)
     for policy in POLICIES:
         for report in readings(schema, value, policy):
             assert not report.ok or validator.is_valid(report.value), report.value
@@ -474,6 +485,171 @@ def test_the_laws_hold_for_every_schema(pair: tuple[Any, Any]) -> None:
     assume(not _is_out(*pair))
     for law in LAWS:
         law(*pair)
+
+
+# -- schemas that hypothesis-jsonschema draws ----------------------------------------------------------------------------------------------
+
+METASCHEMAS: Final = importlib.import_module("jsonschema_specifications").REGISTRY
+DRAFTS: Final[dict[str, Any]] = {"draft7": Draft7Validator, "draft2020-12": Draft202012Validator}
+UNROLLED: Final = 2
+# What names or leads to schemas needs a document that it fits, and `format` is a rule in one draft and a note in the other.
+LEFT_OUT: Final = re.compile(r"[$].*|definitions|format|content.*|readOnly|writeOnly")
+# Constants that meet: drawn apart, no two keywords ever speak of the same thing.
+NARROWED: Final[dict[str, Any]] = {
+    "const": {"enum": CONSTANTS},
+    "default": {"enum": CONSTANTS},
+    "description": {"const": "what it is"},
+    "enum": {"type": "array", "items": {"enum": CONSTANTS}, "minItems": 1, "maxItems": 3},
+    "examples": {"type": "array", "items": {"enum": CONSTANTS}, "maxItems": 2},
+    "multipleOf": {"enum": [1, 2, 0.5]},
+    "pattern": {"enum": PATTERNS},
+    "title": {"const": "T"},
+    **{limit: {"enum": [-1, 0, 1, 2.5, 10]} for limit in ("maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum")},
+    **{f"{limit}{what}": {"enum": [0, 1, 2, 3]} for limit in ("max", "min") for what in ("Contains", "Items", "Length", "Properties")},
+}
+NAMES_OF: Final = {"patternProperties": PATTERNS, "dependencies": NAMES, "dependentSchemas": NAMES, "dependentRequired": NAMES}
+
+
+def metaschema(draft: str, depth: int) -> dict[str, Any]:
+    """The metaschema of a draft with the metaschema in it written out, down to a depth: hypothesis-jsonschema follows no recursion."""
+    whole = DRAFTS[draft].META_SCHEMA
+    # That of 2020-12 is the sum of its vocabularies.
+    parts = [METASCHEMAS.resolver(whole["$id"]).lookup(part["$ref"]).contents for part in whole.get("allOf", ())] or [whole]
+    inner: Any = metaschema(draft, depth - 1) if depth else {"type": "boolean"}
+    found: dict[str, Any] = {}
+    for part in parts:
+        for keyword, said in part.get("properties", {}).items():
+            holds_schemas = bool(_SELF.search(json.dumps(_written_out(said, part, {"$ref": "#"}))))
+            if not LEFT_OUT.fullmatch(keyword) and (depth or not holds_schemas):
+                found[keyword] = NARROWED.get(keyword) or _narrowed(keyword, _written_out(said, part, inner))
+    # A schema of many keywords seldom allows anything.
+    return {
+        "type": ["object", "boolean"],
+        "properties": found,
+        "additionalProperties": False,
+        "minProperties": min(depth, 2),
+        "maxProperties": 4,
+    }
+
+
+_SELF: Final = re.compile(r'"#(?:meta)?"')
+
+
+def _written_out(said: Any, part: dict[str, Any], inner: Any) -> Any:
+    """What a metaschema says of a keyword: references followed, without defaults, which are no rules, and with names that meet."""
+    if isinstance(said, list):
+        return [_written_out(item, part, inner) for item in said]
+    if not isinstance(said, dict):
+        return said
+    reference = said.get("$ref", said.get("$dynamicRef"))
+    if reference in ("#", "#meta"):
+        return inner
+    if reference is not None:
+        _, table, name = reference.split("/")
+        return _written_out(part[table][name], part, inner)
+    found = {key: _written_out(item, part, inner) for key, item in said.items() if key not in ("default", "$comment")}
+    return {**found, "items": {"enum": NAMES}} if found.get("items") == {"type": "string"} else found
+
+
+def _narrowed(keyword: str, said: dict[str, Any]) -> dict[str, Any]:
+    """What is said of a keyword, with few of everything."""
+    if said.get("type") == "object":
+        return {**said, "propertyNames": {"enum": NAMES_OF.get(keyword, NAMES)}, "maxProperties": 3}
+    return {**said, "maxItems": 2} if said.get("type") == "array" else said
+
+
+class _Steps:
+    """Hypothesis's `many` with the method that hypothesis-jsonschema 0.23 calls, which Hypothesis 6.170.10 took away."""
+
+    def __init__(self, data: Any, **limits: Any) -> None:
+        self.many = importlib.import_module("hypothesis.internal.conjecture.utils").many(data, **limits)
+        self.steps: Iterator[None] | None = None
+
+    def more(self) -> bool:
+        """Whether there is to be another item."""
+        if self.steps is None:
+            self.steps = iter(self.many.__enter__())
+        for _ in self.steps:
+            return True
+        self.many.__exit__(None, None, None)
+        return False
+
+    def reject(self) -> None:
+        """Take the last item back."""
+        self.many.reject()
+
+
+def _from_schema(patch: pytest.MonkeyPatch) -> Callable[[Any], st.SearchStrategy[Any]]:
+    """hypothesis-jsonschema's `from_schema`; the test is skipped where it is absent or can't draw with this release of Hypothesis."""
+    pytest.importorskip("hypothesis_jsonschema", reason="hypothesis-jsonschema is not installed: pip install hypothesis-jsonschema")
+    inner = importlib.import_module("hypothesis_jsonschema._from_schema")
+    if not hasattr(inner.cu.many, "more"):
+        patch.setattr(inner, "cu", SimpleNamespace(many=_Steps))
+    # It changes schemas that it reads while it draws, so that the same choices can lead to other values the next time. It gets copies,
+    # and makes each strategy once.
+    made: dict[str, st.SearchStrategy[Any]] = {}
+    make = vars(inner)["__from_schema"]
+
+    def made_once(schema: Any, **options: Any) -> st.SearchStrategy[Any]:
+        key = repr(schema)
+        if key not in made:
+            if len(made) == 2_000:
+                made.clear()
+            made[key] = make(copy.deepcopy(schema), **options)
+        return made[key]
+
+    for name in ("resolve_all_refs", "merged"):
+        patch.setattr(inner, name, _with_copies(getattr(inner, name)))
+    patch.setitem(vars(inner), "__from_schema", made_once)
+    try:
+        _draw_something(inner.from_schema({"type": "object", "required": ["a"]}))
+    except Exception as error:  # noqa: BLE001 - it reaches into the inside of Hypothesis, where anything may be gone
+        pytest.skip(f"hypothesis-jsonschema can't draw with Hypothesis {hypothesis.__version__}: {type(error).__name__}: {error}")
+    return inner.from_schema  # type: ignore[no-any-return]
+
+
+def _draw_something(values: st.SearchStrategy[Any]) -> None:
+    @settings(max_examples=5, database=None, suppress_health_check=list(HealthCheck))
+    @given(values)
+    def draw(value: Any) -> None:
+        assert isinstance(value, dict)
+
+    draw()
+
+
+def _with_copies(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda schema: function(copy.deepcopy(schema))
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+def test_the_laws_hold_for_schemas_that_hypothesis_jsonschema_draws(draft: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every law holds for schemas drawn from the metaschema of a draft, and for values that hypothesis-jsonschema draws from them."""
+    from_schema = _from_schema(monkeypatch)
+    schemas = from_schema(metaschema(draft, UNROLLED))
+    address = DRAFTS[draft].META_SCHEMA["$schema"]
+
+    @PROFILE
+    @given(st.data())
+    def hold(data: st.DataObject) -> None:
+        schema = data.draw(schemas)
+        if isinstance(schema, dict):
+            DRAFTS[draft].check_schema(schema)
+            schema = {"$schema": address, **schema}
+        value = _drawn_value(from_schema(copy.deepcopy(schema)), data)
+        assume(not _is_out(schema, value))
+        for law in LAWS:
+            law(schema, value)
+
+    hold()
+
+
+def _drawn_value(values: st.SearchStrategy[Any], data: st.DataObject) -> Any:
+    """A value of a schema, in one of three cases spelled as a model would, or any value where none can be drawn."""
+    with contextlib.suppress(AssertionError, InvalidArgument):  # what hypothesis-jsonschema ends in where it misreads what no value fits
+        if not values.is_empty:
+            value = data.draw(values)
+            return _mutated(value, data.draw) if data.draw(st.integers(0, 2)) == 0 else value
+    return data.draw(JSON)
 
 
 # -- the functions of the Berkeley Function-Calling Leaderboard ----------------------------------------------------------------------------
