@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         NoMatch,
         PayloadError,
         RegistrationError,
+        ReviewError,
         StoreError,
         ToolboxError,
         ToolExecutionError,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
         Unknown,
     )
     from toolbox.providers import ExportReport, UnsupportedTool
+    from toolbox.recovery.review import ReviewItem, ReviewQueue
     from toolbox.registry import Registry, default_registry, tool
     from toolbox.results import ToolResult
     from toolbox.tools import Tool, ToolCall
@@ -72,6 +74,7 @@ _HOMES = {
         "NoMatch",
         "PayloadError",
         "RegistrationError",
+        "ReviewError",
         "StoreError",
         "ToolExecutionError",
         "ToolTimeout",
@@ -95,6 +98,7 @@ _HOMES = {
         "Unknown",
     ),
     "normalizing": ("coerce_enums", "coerce_to_schema", "normalize_from_schema", "normalize_tool_args"),
+    "recovery.review": ("ReviewItem", "ReviewQueue"),
     "registry": ("Registry", "default_registry", "tool"),
     "results": ("ToolResult",),
     "tools": ("Tool", "ToolCall"),
@@ -140,6 +144,9 @@ __all__ = [
     "RegistrationError",
     "Registry",
     "RepairLevel",
+    "ReviewError",
+    "ReviewItem",
+    "ReviewQueue",
     "Risk",
     "StoreError",
     "Tool",

@@ -24,6 +24,7 @@ __all__ = [
     "NoMatch",
     "PayloadError",
     "RegistrationError",
+    "ReviewError",
     "StoreError",
     "ToolExecutionError",
     "ToolTimeout",
