@@ -540,7 +540,7 @@ def test_without_listeners_no_record_is_made(monkeypatch: pytest.MonkeyPatch) ->
     registry = Registry()
     registry.register(double)
     monkeypatch.setattr("toolbox.dispatch.is_silent", lambda: True)
-    monkeypatch.setattr("toolbox.dispatch.AuditRecord", None)
+    monkeypatch.setattr("toolbox.dispatch._begun", None)
     monkeypatch.setattr("toolbox.registry.is_silent", lambda: True)
     assert registry.dispatch("double", {"number": 1}) == 2
     assert asyncio.run(registry.adispatch("double", {"number": 1})) == 2

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from toolbox.audit import AuditRecord, CallStatus, is_silent, warn, with_current_metadata
 from toolbox.calls import PLAIN_CALL, Call, Held, Refused, Services
@@ -30,10 +30,13 @@ from toolbox.masking import masked, message_of, shows
 from toolbox.payload.found import KnownTools
 from toolbox.payload.limits import check_limits
 from toolbox.policy import OnFailure
-from toolbox.recording import deliver, deliver_async, end_with, fill_refused, fill_running, in_thread, open_record, open_record_async
+from toolbox.recording import deliver, deliver_async, fill_refused, fill_running, in_thread, open_record, open_record_async, status_of
 from toolbox.tools import Tool
 
 __all__ = ["check", "walk", "walk_async"]
+
+_begun: Final = AuditRecord.begun
+_DONE: Final = CallStatus.DONE
 
 
 def walk(tool: Tool, payload: Any, services: Services, call: Call = PLAIN_CALL) -> tuple[Any, CoercionReport]:
@@ -45,21 +48,23 @@ def walk(tool: Tool, payload: Any, services: Services, call: Call = PLAIN_CALL) 
     # A record that would go nowhere is not made.
     record = None
     if services.sinks.all or not is_silent():
-        record = AuditRecord.begun(tool.name, tool.policy.name, call.call_id, call.metadata)
+        record = _begun(tool.name, tool.policy.name, call.call_id, call.metadata)
     report = refused = None
-    status = CallStatus.DONE
     try:
         report = check(tool, payload, services.known, call.found)
+        positional: Sequence[Any] = ()
+        keywords = report.value
         if report.failures or not tool.plain:
             held = _held(tool, payload, report, services, call, record)
             if held is not None:
                 _raise_pending(held, held.desk.hold(held))
-        if report.failures:
-            refused = _refused(tool, payload, report, services, call, record, is_async=False)
-            answer, status = _answer(refused)
-            value = finished(answer())
+            if report.failures:
+                refused = _refused(tool, payload, report, services, call, record, is_async=False)
+            else:
+                positional, keywords = _arguments(tool, report, services, call)
+        if refused is not None:
+            value = finished(_answer(refused)())
         else:
-            positional, keywords = ((), report.value) if tool.plain else _arguments(tool, report, services, call)
             if record is not None:
                 fill_running(record, tool, payload, report)
                 if services.sinks.opening:
@@ -71,16 +76,13 @@ def walk(tool: Tool, payload: Any, services: Services, call: Call = PLAIN_CALL) 
     except BaseException as error:
         raised = _noted(tool, services, call, error)
         if record is not None:
-            _end_with(record, tool, payload, report, refused, error, raised)
-            deliver(record, services)
+            _fill_failed(record, tool, payload, report, refused, error, raised)
+            deliver(record, services, status_of(record, error))
         if raised is error:
             raise
         raise raised from error
     if record is not None:
-        if refused is not None:
-            _fill_ended(record, tool, payload, report, refused)
-        record.end(status)
-        deliver(record, services)
+        deliver(record, services, _DONE if refused is None else _fill_answered(record, refused))
     if services.breaker is not None:
         _passed(tool, services, call)
     return value, report
@@ -95,24 +97,26 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
     # A record that would go nowhere is not made.
     record = None
     if services.sinks.all or not is_silent():
-        record = AuditRecord.begun(tool.name, tool.policy.name, call.call_id, call.metadata)
+        record = _begun(tool.name, tool.policy.name, call.call_id, call.metadata)
     report = refused = None
-    status = CallStatus.DONE
     try:
         report = check(tool, payload, services.known, call.found)
+        positional: Sequence[Any] = ()
+        keywords = report.value
         if report.failures or not tool.plain:
             held = _held(tool, payload, report, services, call, record)
             if held is not None:
                 hold = partial(held.desk.hold, held)
                 _raise_pending(held, await in_thread(hold) if held.desk.blocking else hold())
-        if report.failures:
-            refused = _refused(tool, payload, report, services, call, record, is_async=True)
-            answer, status = _answer(refused)
-            value = answer()
+            if report.failures:
+                refused = _refused(tool, payload, report, services, call, record, is_async=True)
+            else:
+                positional, keywords = _arguments(tool, report, services, call)
+        if refused is not None:
+            value = _answer(refused)()
             if is_awaitable(value):
                 value = await value
         else:
-            positional, keywords = ((), report.value) if tool.plain else _arguments(tool, report, services, call)
             if record is not None:
                 fill_running(record, tool, payload, report)
                 if services.sinks.opening:
@@ -125,17 +129,14 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
     except BaseException as error:
         raised = _noted(tool, services, call, error)
         if record is not None:
-            _end_with(record, tool, payload, report, refused, error, raised)
+            _fill_failed(record, tool, payload, report, refused, error, raised)
             # A coroutine that is being closed may wait for nothing more.
-            await deliver_async(record, services, may_wait=not isinstance(error, GeneratorExit))
+            await deliver_async(record, services, status_of(record, error), may_wait=not isinstance(error, GeneratorExit))
         if raised is error:
             raise
         raise raised from error
     if record is not None:
-        if refused is not None:
-            _fill_ended(record, tool, payload, report, refused)
-        record.end(status)
-        await deliver_async(record, services)
+        await deliver_async(record, services, _DONE if refused is None else _fill_answered(record, refused))
     if services.breaker is not None:
         _passed(tool, services, call)
     return value, report
@@ -234,8 +235,13 @@ def _with_metadata(call: Call) -> Call:
     return call if metadata is call.metadata else replace(call, metadata=metadata)
 
 
-def _answer(refused: Refused) -> tuple[Callable[[], Any], CallStatus]:
-    """Who answers a refused call, and the status that it then has.
+def _recovers(refused: Refused) -> bool:
+    """Whether a model is asked to correct a call; an attempt to correct one is not corrected again."""
+    return refused.services.recovery is not None and refused.call.attempt == 0
+
+
+def _answer(refused: Refused) -> Callable[[], Any]:
+    """Who answers a refused call.
 
     Raises:
         InvalidArguments: nobody does.
@@ -247,10 +253,10 @@ def _answer(refused: Refused) -> tuple[Callable[[], Any], CallStatus]:
         stopped = _stopped(tool, services, call, error)
         if stopped is not None:
             raise stopped from error
-    if services.recovery is not None and call.attempt == 0:
-        return partial(services.recovery, refused), CallStatus.RECOVERED
+    if services.recovery is not None and _recovers(refused):
+        return partial(services.recovery, refused)
     if services.fallback is not None and tool.policy.failures is OnFailure.COLLECT:
-        return partial(services.fallback, tool, report), CallStatus.FALLBACK
+        return partial(services.fallback, tool, report)
     raise error
 
 
@@ -347,7 +353,14 @@ def _with_report(error: ToolboxError, report: CoercionReport | None) -> ToolboxE
 # -- record --------------------------------------------------------------------------------------------------------------------------
 
 
-def _end_with(
+def _fill_answered(record: AuditRecord, refused: Refused) -> CallStatus:
+    """Put in what did not fit, and give the status of a call that was answered all the same."""
+    fill_refused(record, refused.tool, refused.payload, refused.report)
+    _add_notes(record, refused)
+    return CallStatus.RECOVERED if _recovers(refused) else CallStatus.FALLBACK
+
+
+def _fill_failed(
     record: AuditRecord,
     tool: Tool,
     payload: Any,
@@ -356,14 +369,13 @@ def _end_with(
     error: BaseException,
     raised: BaseException,
 ) -> None:
-    if report is None and isinstance(error, ToolboxError):
-        report = error.report
-    _fill_ended(record, tool, payload, report, refused)
-    end_with(record, error, raised)
-
-
-def _fill_ended(record: AuditRecord, tool: Tool, payload: Any, report: CoercionReport | None, refused: Refused | None) -> None:
     if record.invoked is None:
-        fill_refused(record, tool, payload, report)
-    if refused is not None and refused.notes:
+        fill_refused(record, tool, payload, error.report if report is None and isinstance(error, ToolboxError) else report)
+    if refused is not None:
+        _add_notes(record, refused)
+    record.error = str(raised) if isinstance(raised, ToolboxError) else type(raised).__name__
+
+
+def _add_notes(record: AuditRecord, refused: Refused) -> None:
+    if refused.notes:
         record.metadata = {**record.metadata, **snapshot(refused.notes)}

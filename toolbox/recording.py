@@ -21,7 +21,7 @@ from toolbox.tools import Tool
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["deliver", "deliver_async", "end_with", "fill_refused", "fill_running", "in_thread", "open_record", "open_record_async"]
+__all__ = ["deliver", "deliver_async", "fill_refused", "fill_running", "in_thread", "open_record", "open_record_async", "status_of"]
 
 _T = TypeVar("_T")
 
@@ -49,18 +49,15 @@ def fill_refused(record: AuditRecord, tool: Tool, payload: Any, report: Coercion
         record.failures = tuple(map(_copied_failure, report.failures))
 
 
-def end_with(record: AuditRecord, error: BaseException, raised: BaseException) -> None:
-    """Say how a call ended that ended with an error, and what was raised for it."""
-    text = str(raised) if isinstance(raised, ToolboxError) else type(raised).__name__
-    status = CallStatus.REFUSED if record.invoked is None else CallStatus.FAILED
-    if isinstance(error, ToolboxError) and error.record_status is not None:
-        status = CallStatus(error.record_status)
+def status_of(record: AuditRecord, error: BaseException) -> CallStatus:
+    """How a call ended that ended with an error."""
     if record.invoked is not None:
         if isinstance(error, ToolTimeout):
-            status = CallStatus.TIMEOUT
-        elif propagates(error):
-            status = CallStatus.CANCELLED
-    record.end(status, text)
+            return CallStatus.TIMEOUT
+        return CallStatus.CANCELLED if propagates(error) else CallStatus.FAILED
+    if isinstance(error, ToolboxError) and error.record_status is not None:
+        return CallStatus(error.record_status)
+    return CallStatus.REFUSED
 
 
 def _copied(item: Diagnostic) -> Diagnostic:
@@ -130,15 +127,9 @@ def _count_loss(services: Services, sink: Any, error: Exception) -> None:
     warn("audit_sink_failed", sink=type(sink).__name__, error=type(error).__name__)
 
 
-def _give(record: AuditRecord, services: Services, sink: Any) -> None:
-    try:
-        sink(record)
-    except Exception as error:  # noqa: BLE001 - see deliver
-        _count_loss(services, sink, error)
-
-
-def deliver(record: AuditRecord, services: Services) -> None:
-    """Give a finished record to the log and to every sink; one that fails is counted and never changes the result of the call."""
+def deliver(record: AuditRecord, services: Services, status: CallStatus) -> None:
+    """Close a record, and give it to the log and to every sink; one that fails is counted and never changes the result of the call."""
+    record.end(status)
     if not is_silent():
         log_record(record)
     for sink in services.sinks.all:
@@ -148,15 +139,19 @@ def deliver(record: AuditRecord, services: Services) -> None:
             _count_loss(services, sink, error)
 
 
-async def deliver_async(record: AuditRecord, services: Services, *, may_wait: bool = True) -> None:
+async def deliver_async(record: AuditRecord, services: Services, status: CallStatus, *, may_wait: bool = True) -> None:
     """The same for asynchronous code: a sink that waits is called in a thread, unless nothing may be waited for any more."""
+    record.end(status)
     if not is_silent():
         log_record(record)
     for sink in services.sinks.all:
-        if may_wait and getattr(sink, "blocking", False):
-            await in_thread(partial(_give, record, services, sink))
-        else:
-            _give(record, services, sink)
+        try:
+            if may_wait and getattr(sink, "blocking", False):
+                await in_thread(partial(sink, record))
+            else:
+                sink(record)
+        except Exception as error:  # noqa: BLE001 - see deliver
+            _count_loss(services, sink, error)
 
 
 # -- threads for what waits ----------------------------------------------------------------------------------------------------------

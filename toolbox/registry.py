@@ -614,8 +614,8 @@ class Registry:
         """Put a call on record that found no tool. Without one nobody knows which arguments are secret, so none are kept."""
         if self._services.sinks.all or not is_silent():
             record = AuditRecord.begun(name, self.policy.name, call.call_id, call.metadata)
-            record.end(status, str(error))
-            deliver(record, self._services)
+            record.error = str(error)
+            deliver(record, self._services, status)
 
     def _failed(self, name: Any, error: ToolboxError, call_id: str | None) -> ToolResult:
         if isinstance(error, UnknownTool):
@@ -714,6 +714,11 @@ class Registry:
         """Register the handler for calls whose arguments do not fit (policy ``failures=COLLECT``); usable as a decorator."""
         self._services.fallback = handler
         return handler
+
+    @property
+    def services(self) -> Services:
+        """What the registry has around its tools, for what runs calls by itself, such as a `ReviewQueue`."""
+        return self._services
 
     @property
     def lost_records(self) -> int:

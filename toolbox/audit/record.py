@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
 import time
 import uuid
 from collections import deque
@@ -84,6 +85,8 @@ _LEFT_OUT: Final = {
     "error": None,
     "call_id": None,
 }
+_MADE_LATE: Final[dict[str, Callable[[], Any]]] = {"id": _new_id, "metadata": dict}
+_making: Final = threading.Lock()
 
 
 @dataclass(slots=True)
@@ -119,8 +122,6 @@ class AuditRecord:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     time: float = field(default_factory=time.time)
     id: str = field(default_factory=_new_id)
-    _process: str = field(default="", init=False, repr=False, compare=False)
-    _number: int = field(default=0, init=False, repr=False, compare=False)
     _started: float = field(default=0.0, init=False, repr=False, compare=False)
 
     @classmethod
@@ -130,8 +131,6 @@ class AuditRecord:
         self.tool = tool
         self.policy = policy
         self.time = _now()
-        self._process = _process_id
-        self._number = next(_numbers)
         if call_id is not None:
             self.call_id = call_id
         if metadata is not None or current_metadata() is not NO_METADATA:
@@ -139,27 +138,26 @@ class AuditRecord:
         self._started = _clock()
         return self
 
-    def end(self, status: CallStatus, error: str | None = None) -> None:
+    def end(self, status: CallStatus) -> None:
         """Say how the call ended, now."""
         self.status = status
         self.duration_ms = (_clock() - self._started) * 1000
-        if error is not None:
-            self.error = error
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             """What `begun` has left out, made when it is first looked at."""
-            if name == "id":
-                value = f"{self._process}-{self._number:x}"
-            elif name == "metadata":
-                value = {}
-            elif name in _LEFT_OUT:
+            if name in _LEFT_OUT:
                 return _LEFT_OUT[name]
-            else:
+            if name not in _MADE_LATE:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            setattr(self, name, value)
-            return value
+            with _making:
+                try:  # another thread may have made it while this one waited
+                    return object.__getattribute__(self, name)
+                except AttributeError:
+                    value = _MADE_LATE[name]()
+                    setattr(self, name, value)
+                    return value
 
     @property
     def worst_risk(self) -> Risk | None:
