@@ -6,8 +6,8 @@ and never has to parse prose.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from toolbox.diagnostics import CoercionReport, shorten
 
@@ -23,7 +23,9 @@ __all__ = [
     "MissingReview",
     "NoMatch",
     "PayloadError",
+    "RecoveryFailed",
     "RegistrationError",
+    "RepeatedFailure",
     "ReviewError",
     "StoreError",
     "ToolExecutionError",
@@ -319,3 +321,48 @@ class ReviewError(ToolboxError):
 
     def __str__(self) -> str:
         return self.message
+
+
+class RecoveryFailed(InvalidArguments):
+    """A call whose arguments do not fit, and could not be corrected; it was not run.
+
+    Attributes:
+        reason: stable short code of why the recovery ended: ``"partial"``, ``"unrecoverable"``, ``"exhausted"``, ``"budget"``,
+            ``"ask_failed"``, ``"timeout"``.
+        attempts: every attempt as plain JSON data, oldest first; what is secret is masked.
+        state: the final state of the call, always ``"coercion_failed"``.
+    """
+
+    state = "coercion_failed"
+
+    def __init__(self, tool: str, report: CoercionReport, reason: str, attempts: Sequence[Mapping[str, Any]] = ()) -> None:
+        super().__init__(tool, report)
+        self.reason = reason
+        self.attempts = tuple(attempts)
+
+    def __str__(self) -> str:
+        count = len(self.attempts)
+        tried = "no attempt was" if not count else "1 attempt was" if count == 1 else f"{count} attempts were"
+        return f"{super().__str__()}\n{tried} made to correct them ({self.reason}); send the call again only with other arguments."
+
+
+class RepeatedFailure(ToolboxError):
+    """A tool has failed for the same cause so often in one conversation that it is stopped there, until the cause changes.
+
+    Attributes:
+        tool: name of the tool.
+        count: how often in a row it has failed.
+        cause: what was wrong each time.
+    """
+
+    def __init__(self, tool: str, count: int, cause: str) -> None:
+        self.tool = tool
+        self.count = count
+        self.cause = cause
+        super().__init__(tool, count, cause)
+
+    def __str__(self) -> str:
+        return (
+            f"the tool {self.tool} is stopped: it has failed {self.count} times in this conversation for the same cause ({self.cause}). "
+            "Do not send this call again; send what is different in these places, or tell the user what is missing."
+        )

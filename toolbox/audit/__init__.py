@@ -1,6 +1,6 @@
 """The record of calls: what came, what was changed, what ran, how it ended."""
 
-from toolbox.audit.log import is_silent, level_of, log_record, prepare, warn
+from toolbox.audit.log import is_silent, level_of, log_attempt, log_record, prepare, warn
 from toolbox.audit.metadata import call_metadata, with_current_metadata
 from toolbox.audit.record import AuditRecord, CallStatus, MemorySink, OnAuditFailure, Sink
 
@@ -13,6 +13,7 @@ __all__ = [
     "call_metadata",
     "is_silent",
     "level_of",
+    "log_attempt",
     "log_record",
     "prepare",
     "warn",

@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from inspect import iscoroutinefunction
 from typing import Any, Final, TypeVar
 
 from toolbox.audit.record import AuditRecord, CallStatus
 from toolbox.diagnostics import Risk, describe, shorten
 from toolbox.json_values import Bounds, json_text
 
-__all__ = ["LOGGER_NAME", "is_silent", "level_of", "log_record", "prepare", "warn"]
+__all__ = ["LOGGER_NAME", "is_silent", "level_of", "log_attempt", "log_record", "prepare", "warn"]
 
 _T = TypeVar("_T")
 
@@ -97,6 +98,23 @@ def warn(event: str, **fields: str) -> None:
         _count_loss()
 
 
+def log_attempt(tool: str, attempt: Mapping[str, Any], *, succeeded: bool) -> None:
+    """Write one attempt to correct a refused call to the log; never raises.
+
+    Args:
+        tool: name of the tool.
+        attempt: the attempt as plain JSON data, masked already.
+        succeeded: whether its arguments were run; else it is a warning.
+    """
+    level = logging.INFO if succeeded else logging.WARNING
+    if is_silent(level):
+        return
+    try:
+        _emit(level, "recovery_attempt", {"tool": _cut(tool, _NAME), **{key: _bounded(item, _METADATA) for key, item in attempt.items()}})
+    except Exception:  # noqa: BLE001 - see log_record
+        _count_loss()
+
+
 lost_lines = 0
 
 
@@ -173,10 +191,26 @@ _METHODS: Final = {logging.DEBUG: "debug", logging.INFO: "info", logging.WARNING
 def _emit(level: int, event: str, fields: dict[str, Any]) -> None:
     import structlog
 
+    method = _METHODS[level]
     if structlog.is_configured():
-        logger = structlog.get_logger(LOGGER_NAME)
+        logger = _applications_logger(method)
     else:
         logger = structlog.wrap_logger(
             _logger, processors=[structlog.processors.JSONRenderer(ensure_ascii=True)], wrapper_class=structlog.BoundLogger
         )
-    getattr(logger, _METHODS[level])(event, **fields)
+    getattr(logger, method)(event, **fields)
+
+
+def _applications_logger(method: str) -> Any:
+    """The logger that the application has configured."""
+    import structlog
+
+    options = structlog.get_config()
+    # A wrapper whose methods have to be awaited would write nothing here: the same processors and output are used without it.
+    must_wait = iscoroutinefunction(getattr(options["wrapper_class"], method, None))
+    wrapper = structlog.BoundLogger if must_wait else None
+    try:
+        return structlog.wrap_logger(None, wrapper_class=wrapper, logger_factory_args=(LOGGER_NAME,)).bind()
+    except TypeError:
+        # A factory of the application's own may take no name.
+        return structlog.wrap_logger(None, wrapper_class=wrapper).bind()

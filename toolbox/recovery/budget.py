@@ -1,0 +1,65 @@
+"""How many attempts may be made: counted up, never down, in one step for everything that an attempt counts against."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Final
+
+from toolbox.diagnostics import shorten
+
+__all__ = ["RecoveryBudget"]
+
+_CONVERSATIONS: Final = 10_000
+
+
+class RecoveryBudget:
+    """The attempts that may be made for one tool and in one conversation, whatever happens at once in other threads and tasks.
+
+    A budget is spent and never given back: an attempt that ended badly has cost what it has cost.
+
+    Args:
+        per_tool: attempts for one tool, in all conversations together; None for no limit.
+        per_conversation: attempts in one conversation, for all tools together; None for no limit. A call whose metadata has no
+            ``conversation_id`` is in none.
+        conversations: so many conversations are remembered; of more, the one that was used longest ago is forgotten.
+
+    Raises:
+        ValueError: a number is negative, or none.
+    """
+
+    __slots__ = ("_by_conversation", "_by_tool", "_conversations", "_lock", "per_conversation", "per_tool")
+
+    def __init__(self, per_tool: int | None = None, per_conversation: int | None = 20, *, conversations: int = _CONVERSATIONS) -> None:
+        for name, number in (("per_tool", per_tool), ("per_conversation", per_conversation), ("conversations", conversations)):
+            is_number = isinstance(number, int) and not isinstance(number, bool) and number >= 0
+            if not is_number and not (number is None and name != "conversations"):
+                raise ValueError(f"{name} must be a number of at least 0, and is {shorten(number)}")
+        self.per_tool = per_tool
+        self.per_conversation = per_conversation
+        self._conversations = max(conversations, 1)
+        self._by_tool: dict[str, int] = {}
+        self._by_conversation: OrderedDict[str, int] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def take(self, tool: str, conversation: str | None) -> str | None:
+        """Take one attempt out of the budget; says which one is spent, ``"tool"`` or ``"conversation"``, and takes nothing then."""
+        with self._lock:
+            of_tool = self._by_tool.get(tool, 0)
+            of_conversation = 0 if conversation is None else self._by_conversation.get(conversation, 0)
+            if self.per_tool is not None and of_tool >= self.per_tool:
+                return "tool"
+            if conversation is not None and self.per_conversation is not None and of_conversation >= self.per_conversation:
+                return "conversation"
+            self._by_tool[tool] = of_tool + 1
+            if conversation is not None:
+                self._by_conversation[conversation] = of_conversation + 1
+                self._by_conversation.move_to_end(conversation)
+                if len(self._by_conversation) > self._conversations:
+                    self._by_conversation.popitem(last=False)
+            return None
+
+    def spent(self, *, tool: str | None = None, conversation: str | None = None) -> int:
+        """How many attempts were made for a tool, or in a conversation."""
+        with self._lock:
+            return self._by_tool.get(tool, 0) if tool is not None else self._by_conversation.get(conversation or "", 0)

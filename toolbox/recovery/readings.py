@@ -1,0 +1,163 @@
+"""What a value that did not fit may be changed to: one rule a kind of type, each of which finds the new value in the old one.
+
+A rule answers one question: does the value that came say the new one, and no other? It never judges whether the new value is a good one;
+that is for the schema.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from toolbox.coercion import Coercer, build_coercer
+from toolbox.coercion.scalars import NO_VALUE_WORDS
+from toolbox.diagnostics import INVALID, Outcome
+from toolbox.errors import AmbiguousMatch, PayloadError
+from toolbox.json_values import json_value
+from toolbox.matching import ChoiceIndex, MatchLevel
+from toolbox.matching.keys import LONGEST, fold, without_quotes
+from toolbox.payload import check_limits, parse_json
+from toolbox.policy import Limits, Policy
+from toolbox.recovery.equality import exact, same
+from toolbox.recovery.moments import is_moment_said
+from toolbox.recovery.quantities import Label, number_said
+from toolbox.types import ABSENT, Document, EnumType, IntegerType, NullType, NumberType, StringType, Type
+
+__all__ = ["holds_mapping", "is_converted", "pieces_of", "reading_of"]
+
+_LIMITS: Final = Limits()
+_SHORTEST_TYPO: Final = 5
+_SEPARATORS: Final = tuple(map(re.compile, (r"\n", r";", r",\s*and\s+|,", r"\|", r",|\s+and\s+")))
+_LONGEST_LIST: Final = 10_000
+
+
+def holds_mapping(value: Any) -> bool:
+    """Whether an object stands anywhere in a value: of its keys, none may vanish unseen."""
+    if isinstance(value, Mapping):
+        return True
+    return isinstance(value, list | tuple | set | frozenset) and any(map(holds_mapping, value))
+
+
+def is_converted(node: Type, before: Any, after: Any, document: Document, policy: Policy) -> bool:
+    """Whether the deterministic conversion makes of both values the same."""
+    if holds_mapping(before) or holds_mapping(after):
+        return False
+    coerce = build_coercer(Document(node, document.definitions), policy)
+    one, other = _made(coerce, before, policy), _made(coerce, after, policy)
+    return one is not INVALID and other is not INVALID and _same_made(one, other)
+
+
+def _made(coerce: Coercer, value: Any, policy: Policy) -> Any:
+    out = Outcome()
+    try:
+        check_limits(value, policy.limits)
+        made = coerce(value, None, out)
+    except PayloadError:
+        return INVALID
+    return INVALID if out.failures or made is ABSENT or holds_mapping(json_value(made)) else made
+
+
+def _same_made(one: Any, other: Any) -> bool:
+    left, right = exact(one), exact(other)
+    if left is not None and right is not None:
+        return left == right
+    said, wanted = json_value(one), json_value(other)
+    return said is not ABSENT and wanted is not ABSENT and same(said, wanted)
+
+
+def reading_of(node: Type, before: Any, after: Any, label: Label) -> str | None:
+    """Name of the rule by which a scalar that did not fit says another one, or None."""
+    if after is None:
+        return "no value" if isinstance(node, NullType) and _says_nothing(before) else None
+    if isinstance(node, EnumType):
+        return "choice" if isinstance(before, str) and _is_choice_said(node, before, after) else None
+    if isinstance(node, NumberType):
+        return "number" if isinstance(before, str) and _is_number_said(node, before, after, label) else None
+    if isinstance(node, StringType) and isinstance(after, str):
+        return _text_reading(node, before, after)
+    return None
+
+
+def _says_nothing(before: Any) -> bool:
+    return isinstance(before, str) and (not before.strip() or before.strip().lower() in NO_VALUE_WORDS)
+
+
+def _is_number_said(node: NumberType, before: str, after: Any, label: Label) -> bool:
+    number = exact(after)
+    if number is None and node.decimal and isinstance(after, str):
+        number = number_said(after, Label(), whole=False)
+    return number is not None and number == number_said(before, label, whole=isinstance(node, IntegerType))
+
+
+def _text_reading(node: StringType, before: Any, after: str) -> str | None:
+    if isinstance(before, str):
+        if node.format in ("date", "time", "date-time") and is_moment_said(before, after, node.format):
+            return "date"
+        # Case, white space and quotes around it: no letter is another one.
+        return "spelling" if without_quotes(fold(before)) == without_quotes(fold(after)) != "" else None
+    if isinstance(before, bool):
+        return "text" if after == ("true" if before else "false") else None
+    if isinstance(before, Mapping | list):
+        try:
+            return "text" if same(parse_json(after, _LIMITS)[0], before) else None
+        except PayloadError:
+            return None
+    return None
+
+
+def _is_choice_said(node: EnumType, before: str, after: Any) -> bool:
+    """Whether a text stands for a choice: by the cascade up to TOKEN where that is no risk, or with one letter amiss."""
+    if len(before) > LONGEST:
+        return False
+    index = ChoiceIndex(node.values, node.aliases)
+    try:
+        match = index.find(before, MatchLevel.TOKEN)
+        if match is None:
+            match = index.find(before, MatchLevel.TYPO)
+            if match is None or match.level is not MatchLevel.TYPO or not _is_slip(before, match.choice):
+                return False
+        elif match.risk is not None and match.risk > 2:
+            return False
+    except AmbiguousMatch:
+        return False
+    return same(match.choice, after)
+
+
+def _is_slip(before: str, choice: object) -> bool:
+    """Whether two texts differ by one letter, and not by the first: "hgih" is two, "atypical" is no "typical"."""
+    one, other = fold(before), fold(str(choice))
+    if min(len(one), len(other)) < _SHORTEST_TYPO or one[0] != other[0] or abs(len(one) - len(other)) > 1:
+        return False
+    if any(letter.isdigit() for letter in one + other):
+        return False
+    start = 0
+    while start < min(len(one), len(other)) and one[start] == other[start]:
+        start += 1
+    rest, wanted = one[start:], other[start:]
+    return rest[1:] == wanted[1:] or rest[1:] == wanted or rest == wanted[1:]
+
+
+def pieces_of(text: str, count: int, *, numbers: bool) -> list[list[str]]:
+    """Every way to part a text into so many pieces by one separator, with nothing left out but separators, brackets and quotes.
+
+    >>> pieces_of("a, b and c", 3, numbers=False)
+    [['a', 'b', 'c']]
+    >>> pieces_of("1,234", 2, numbers=True)
+    []
+    """
+    inner = text.strip()
+    if len(inner) > 1 and (inner[0], inner[-1]) in (("[", "]"), ("(", ")")):
+        inner = inner[1:-1]
+    if count < 2 or count > _LONGEST_LIST:
+        return []
+    ways: list[list[str]] = []
+    for separator in _SEPARATORS:
+        parts = [part.strip() for part in separator.split(inner)]
+        if len(parts) != count or not all(parts) or parts in ways:
+            continue
+        # Three digits behind a comma may be a group of one number.
+        if numbers and "," in inner and any(len(part) == 3 and part.isdigit() for part in parts[1:]):
+            continue
+        ways.append(parts)
+    return ways
