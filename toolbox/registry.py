@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -11,7 +11,8 @@ from toolbox.audit import AuditRecord, CallStatus, OnAuditFailure, Sink, is_sile
 from toolbox.calls import PLAIN_CALL, Breaker, Call, Desk, Fallback, Recover, Services, Sinks
 from toolbox.diagnostics import ABSENT, MASK, CoercionReport, Diagnostic, DiagnosticKind, Risk, shorten
 from toolbox.dispatch import check, walk, walk_async
-from toolbox.errors import MissingContext, MissingReview, RegistrationError, ToolboxError, UnknownTool
+from toolbox.errors import MissingContext, MissingReview, PayloadError, RegistrationError, ToolboxError, UnknownTool
+from toolbox.masking import hidden
 from toolbox.policy import Policy
 from toolbox.providers import (
     ExportedTool,
@@ -23,7 +24,7 @@ from toolbox.providers import (
     tool_choice,
     write_results,
 )
-from toolbox.recording import deliver
+from toolbox.recording import deliver, deliver_async
 from toolbox.results import ToolResult
 from toolbox.schema_tools import schema_tool
 from toolbox.tools import LONGEST_NAME, Approval, Tool, ToolCall, ToolNames, ToolOptions, read_tool
@@ -80,6 +81,8 @@ class Registry:
     ) -> None:
         prepare()
         _check_policy(policy)
+        if on_audit_failure not in (None, "fail_open", "fail_closed"):
+            raise ValueError(f"on_audit_failure must be 'fail_open' or 'fail_closed', and is {shorten(on_audit_failure)}")
         self.policy = Policy.from_environment() if policy is None else policy
         self._tools: dict[str, Tool] = {}
         self._names = ToolNames(self._tools)
@@ -491,7 +494,7 @@ class Registry:
     ) -> Any:
         """The asynchronous twin of `dispatch`; a synchronous tool runs in a thread and does not block the loop."""
         call = _said(call_id, context, timeout_s, metadata)
-        found = self._found(name, call)
+        found = await self._afound(name, call)
         return (await walk_async(found, arguments, self._services, _as_found(found, name, call)))[0]
 
     def run(
@@ -534,7 +537,7 @@ class Registry:
 
     async def _arun(self, name: str, arguments: Any, call: Call) -> ToolResult:
         try:
-            found = self._found(name, call)
+            found = await self._afound(name, call)
             value, report = await walk_async(found, arguments, self._services, _as_found(found, name, call))
         except (MissingContext, MissingReview):  # the application's fault, and nothing that a model could mend
             raise
@@ -585,9 +588,15 @@ class Registry:
         from toolbox.payload.outputs import find_calls
 
         turn = None if isinstance(raw, str | bytes | bytearray) else read_response(raw, tools=self._exported(), strict=self._strict)
-        found = [] if turn is None else turn.runnable()
-        if not found:
-            found = find_calls(raw if turn is None else turn.texts, known=self._names, policy=self.policy)
+        try:
+            found = [] if turn is None else turn.runnable()
+            if not found:
+                found = find_calls(raw if turn is None else turn.texts, known=self._names, policy=self.policy)
+        except PayloadError as error:
+            cut = [] if turn is None else turn.calls
+            for record in self._without_tool(cut or [ToolCall("", None)], error):
+                deliver(record, self._services, CallStatus.UNREADABLE)
+            raise
         return [self._call(item) for item in found]
 
     def _call(self, item: FoundCall) -> ToolCall:
@@ -607,15 +616,32 @@ class Registry:
         try:
             return self.resolve(name)
         except UnknownTool as error:
-            self._record_unnamed(error.name[:LONGEST_NAME], call, CallStatus.UNKNOWN_TOOL, error)
+            for record in self._without_tool([ToolCall(error.name[:LONGEST_NAME], None, call.call_id)], error, call.metadata):
+                deliver(record, self._services, CallStatus.UNKNOWN_TOOL)
             raise
 
-    def _record_unnamed(self, name: str, call: Call, status: CallStatus, error: ToolboxError) -> None:
-        """Put a call on record that found no tool. Without one nobody knows which arguments are secret, so none are kept."""
-        if self._services.sinks.all or not is_silent():
-            record = AuditRecord.begun(name, self.policy.name, call.call_id, call.metadata)
+    async def _afound(self, name: str, call: Call) -> Tool:
+        """The asynchronous twin of `_found`."""
+        try:
+            return self.resolve(name)
+        except UnknownTool as error:
+            for record in self._without_tool([ToolCall(error.name[:LONGEST_NAME], None, call.call_id)], error, call.metadata):
+                await deliver_async(record, self._services, CallStatus.UNKNOWN_TOOL)
+            raise
+
+    def _without_tool(
+        self, calls: Sequence[ToolCall | FoundCall], error: ToolboxError, metadata: Mapping[str, Any] | None = None
+    ) -> Iterator[AuditRecord]:
+        """The records of calls that never came to a tool; none where nobody would take them."""
+        if not self._services.sinks.all and is_silent():
+            return
+        for call in calls:
+            record = AuditRecord.begun(call.name, self.policy.name, call.call_id, metadata)
+            found = self._tools.get(call.name)
+            if found is not None:  # without it nobody knows which arguments are secret, so none are kept
+                record.arguments = hidden(found, call.arguments)
             record.error = str(error)
-            deliver(record, self._services, status)
+            yield record
 
     def _failed(self, name: Any, error: ToolboxError, call_id: str | None) -> ToolResult:
         if isinstance(error, UnknownTool):
@@ -684,12 +710,18 @@ class Registry:
             ValueError: the provider is not known.
         """
         turn = self._turn(provider, response)
+        if turn.problem is not None:
+            for record in self._without_tool(turn.calls or [ToolCall("", None)], turn.problem, options.get("metadata")):
+                deliver(record, self._services, CallStatus.UNREADABLE)
         results = self.run_calls(map(self._call, turn.to_run), **options)
         return turn.answered([item.sent() for item in results], results)
 
     async def astep(self, provider: str, response: Any, *, limit: int = 8, **options: Any) -> StepMessages:
         """The asynchronous twin of `step`."""
         turn = self._turn(provider, response)
+        if turn.problem is not None:
+            for record in self._without_tool(turn.calls or [ToolCall("", None)], turn.problem, options.get("metadata")):
+                await deliver_async(record, self._services, CallStatus.UNREADABLE)
         results = await self.arun_calls(map(self._call, turn.to_run), limit=limit, **options)
         return turn.answered([item.sent() for item in results], results)
 
