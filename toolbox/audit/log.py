@@ -133,7 +133,7 @@ def _fields(record: AuditRecord) -> dict[str, Any]:
         "arguments": _bounded(record.arguments, _ARGUMENTS),
     }
     if record.call_id is not None:
-        fields["call_id"] = _cut(str(record.call_id), _NAME)
+        fields["call_id"] = _cut(record.call_id if isinstance(record.call_id, str) else shorten(record.call_id), _NAME)
     if record.diagnostics:
         fields["changes"] = _lines(record.diagnostics, describe)
     if record.failures:
