@@ -49,6 +49,7 @@ FACE = [
     "RegistrationError",
     "Registry",
     "RepairLevel",
+    "RepeatedFailure",
     "ReviewError",
     "ReviewItem",
     "ReviewQueue",

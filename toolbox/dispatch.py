@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NoReturn
 
-from toolbox.audit import AuditRecord, CallStatus, is_silent, warn, with_current_metadata
+from toolbox.audit import NO_METADATA, AuditRecord, CallStatus, current_metadata, is_silent, warn, with_current_metadata
 from toolbox.calls import PLAIN_CALL, Call, Held, Refused, Services
 from toolbox.diagnostics import ABSENT, INVALID, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Outcome
 from toolbox.errors import (
@@ -26,7 +26,7 @@ from toolbox.errors import (
 )
 from toolbox.invoking import Stopped, arguments_for, finished, invoke, invoke_async, is_awaitable, propagates
 from toolbox.json_values import snapshot
-from toolbox.masking import masked, message_of, shows
+from toolbox.masking import masked, message_of, unseen
 from toolbox.payload.found import KnownTools
 from toolbox.payload.limits import check_limits
 from toolbox.policy import OnFailure
@@ -48,7 +48,7 @@ def walk(tool: Tool, payload: Any, services: Services, call: Call = PLAIN_CALL) 
     # A record that would go nowhere is not made.
     record = None
     if services.sinks.all or not is_silent():
-        record = _begun(tool.name, tool.policy.name, call.call_id, call.metadata)
+        record = _begun(tool.name, tool.policy.name, call.call_id, call.metadata, tool.redaction)
     report = refused = None
     try:
         report = check(tool, payload, services.known, call.found)
@@ -83,7 +83,7 @@ def walk(tool: Tool, payload: Any, services: Services, call: Call = PLAIN_CALL) 
         raise raised from error
     if record is not None:
         deliver(record, services, _DONE if refused is None else _fill_answered(record, refused))
-    if services.breaker is not None:
+    if services.breaker is not None and (call.metadata is not None or current_metadata() is not NO_METADATA):
         _passed(tool, services, call)
     return value, report
 
@@ -97,7 +97,7 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
     # A record that would go nowhere is not made.
     record = None
     if services.sinks.all or not is_silent():
-        record = _begun(tool.name, tool.policy.name, call.call_id, call.metadata)
+        record = _begun(tool.name, tool.policy.name, call.call_id, call.metadata, tool.redaction)
     report = refused = None
     try:
         report = check(tool, payload, services.known, call.found)
@@ -137,7 +137,7 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
         raise raised from error
     if record is not None:
         await deliver_async(record, services, _DONE if refused is None else _fill_answered(record, refused))
-    if services.breaker is not None:
+    if services.breaker is not None and (call.metadata is not None or current_metadata() is not NO_METADATA):
         _passed(tool, services, call)
     return value, report
 
@@ -169,8 +169,8 @@ def check(tool: Tool, payload: Any, known: KnownTools | None = None, found: Sequ
     value = {} if bound is INVALID else tool.coerce(bound, None, out)
     diagnostics, failures, secret = out.diagnostics, out.failures, tool.secret
     value = {} if value is INVALID else value
-    if secret:
-        secret = secret.union(name for name in value if not shows(tool, name))
+    if tool.guarded:
+        secret = unseen(tool, value)
         diagnostics, failures = masked(tool, bound, diagnostics, failures)
     return CoercionReport(payload, value, diagnostics, failures, out.residual, secret)
 
@@ -197,7 +197,10 @@ def _report_of(error: PayloadError, payload: Any, out: Outcome, tool: Tool) -> C
     """The report of a payload that holds no usable arguments."""
     reason = FailureReason.AMBIGUOUS if error.reason == "ambiguous" else FailureReason.INVALID
     failure = Failure("$", reason, "one JSON object with the arguments", ABSENT, error.message)
-    return CoercionReport(payload, {}, out.diagnostics, [*out.failures, failure], secret=tool.secret)
+    diagnostics, failures = out.diagnostics, [*out.failures, failure]
+    if tool.guarded:
+        diagnostics, failures = masked(tool, None, diagnostics, failures)
+    return CoercionReport(payload, {}, diagnostics, failures, secret=tool.secret)
 
 
 def _note_found(found: Sequence[Diagnostic], tool: Tool, out: Outcome) -> None:
@@ -373,9 +376,12 @@ def _fill_failed(
         fill_refused(record, tool, payload, error.report if report is None and isinstance(error, ToolboxError) else report)
     if refused is not None:
         _add_notes(record, refused)
-    record.error = str(raised) if isinstance(raised, ToolboxError) else type(raised).__name__
+    text = str(raised) if isinstance(raised, ToolboxError) else type(raised).__name__
+    record.error = text if tool.redaction is None else tool.redaction.message(text)
 
 
 def _add_notes(record: AuditRecord, refused: Refused) -> None:
     if refused.notes:
-        record.metadata = {**record.metadata, **snapshot(refused.notes)}
+        redaction = refused.tool.redaction
+        notes = snapshot(refused.notes) if redaction is None else redaction.value(refused.notes)
+        record.metadata = {**record.metadata, **notes}

@@ -12,7 +12,7 @@ from toolbox.calls import PLAIN_CALL, Breaker, Call, Desk, Fallback, Recover, Se
 from toolbox.diagnostics import ABSENT, MASK, CoercionReport, Diagnostic, DiagnosticKind, Risk, shorten
 from toolbox.dispatch import check, walk, walk_async
 from toolbox.errors import MissingContext, MissingReview, PayloadError, RegistrationError, ToolboxError, UnknownTool
-from toolbox.masking import hidden
+from toolbox.masking import hidden, masked
 from toolbox.policy import Policy
 from toolbox.providers import (
     ExportedTool,
@@ -25,6 +25,8 @@ from toolbox.providers import (
     write_results,
 )
 from toolbox.recording import deliver, deliver_async
+from toolbox.redaction import Redaction
+from toolbox.recovery.breaker import CircuitBreaker
 from toolbox.results import ToolResult
 from toolbox.schema_tools import schema_tool
 from toolbox.tools import LONGEST_NAME, Approval, Tool, ToolCall, ToolNames, ToolOptions, read_tool
@@ -57,6 +59,7 @@ class Registry:
         review: where calls wait for a person, such as a `ReviewQueue`.
         breaker: how often a tool may fail for the same cause in one conversation until it is stopped, or None for no limit; what counts is
             calls whose metadata has a ``conversation_id``.
+        redaction: what is masked wherever it could be seen, beside the secret parameters of the tools.
 
     >>> registry = Registry()
     >>> @registry.tool
@@ -77,10 +80,12 @@ class Registry:
         on_audit_failure: OnAuditFailure | None = None,
         recovery: Recover | None = None,
         review: Desk | None = None,
-        breaker: Breaker | None = None,
+        breaker: Breaker | int | None = 5,
+        redaction: Redaction | None = None,
     ) -> None:
         prepare()
         _check_policy(policy)
+        _check_redaction(redaction)
         if on_audit_failure not in (None, "fail_open", "fail_closed"):
             raise ValueError(f"on_audit_failure must be 'fail_open' or 'fail_closed', and is {shorten(on_audit_failure)}")
         self.policy = Policy.from_environment() if policy is None else policy
@@ -95,8 +100,9 @@ class Registry:
             dict(context or {}),
             on_audit_failure,
             recovery,
-            breaker,
+            CircuitBreaker(breaker) if isinstance(breaker, int) else breaker,
             review,
+            redaction,
         )
 
     # -- adding tools ------------------------------------------------------------------------------------------------------------
@@ -317,7 +323,7 @@ class Registry:
                 description=item.description,
                 dialect=item.dialect,
                 raises=on_schema_problem == "raise",
-            )
+            ).redacted(self.redaction)
 
         included = make_tools(found, make, self._tools, on_schema_problem=on_schema_problem)
         self._tools.update((item.name, item) for item in included.tools)
@@ -404,6 +410,7 @@ class Registry:
 
     def _add(self, added: Tool) -> Tool:
         self._check_name(added.name)
+        added = added.redacted(self.redaction)
         self._tools[added.name] = added
         self._names.refresh()
         return added
@@ -441,7 +448,8 @@ class Registry:
 
     def _unknown(self, name: Any) -> UnknownTool:
         text = _name_text(name)
-        return UnknownTool(text, self._names.nearest(text), tuple(self._tools))
+        redaction = self.redaction
+        return UnknownTool(text if redaction is None else redaction.text(text), self._names.nearest(text), tuple(self._tools))
 
     # -- calling -----------------------------------------------------------------------------------------------------------------
 
@@ -533,7 +541,7 @@ class Registry:
             raise
         except ToolboxError as error:
             return self._failed(name, error, call.call_id)
-        return ToolResult(found.name, value, None, report, call.call_id)
+        return ToolResult(found.name, value, None, report, call.call_id, found.redaction)
 
     async def _arun(self, name: str, arguments: Any, call: Call) -> ToolResult:
         try:
@@ -543,7 +551,7 @@ class Registry:
             raise
         except ToolboxError as error:
             return self._failed(name, error, call.call_id)
-        return ToolResult(found.name, value, None, report, call.call_id)
+        return ToolResult(found.name, value, None, report, call.call_id, found.redaction)
 
     def run_calls(self, calls: Iterable[ToolCall], **options: Any) -> list[ToolResult]:
         """Run calls in order; one that fails does not stop the others. The options are those of `run`."""
@@ -605,8 +613,10 @@ class Registry:
     def _shown(self, name: str, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
         """How a call was found, without the values of a tool that has secrets: they are not told apart yet."""
         found = self._tools.get(name)
-        if found is None or not found.secret:
+        if found is None or not found.guarded:
             return diagnostics
+        if not found.secret:
+            return tuple(masked(found, None, diagnostics, ())[0])
         return tuple(
             item if item.before is ABSENT and item.after is ABSENT else replace(item, before=MASK, after=MASK) for item in diagnostics
         )
@@ -636,8 +646,9 @@ class Registry:
         if not self._services.sinks.all and is_silent():
             return
         for call in calls:
-            record = AuditRecord.begun(call.name, self.policy.name, call.call_id, metadata)
-            found = self._tools.get(call.name)
+            found, redaction = self._tools.get(call.name), self.redaction
+            name = call.name if redaction is None or found is not None else redaction.text(call.name)
+            record = AuditRecord.begun(name, self.policy.name, call.call_id, metadata, redaction)
             if found is not None:  # without it nobody knows which arguments are secret, so none are kept
                 record.arguments = hidden(found, call.arguments)
             record.error = str(error)
@@ -645,7 +656,7 @@ class Registry:
 
     def _failed(self, name: Any, error: ToolboxError, call_id: str | None) -> ToolResult:
         if isinstance(error, UnknownTool):
-            return ToolResult(_name_text(name)[:LONGEST_NAME], None, error, None, call_id)
+            return ToolResult(error.name[:LONGEST_NAME], None, error, None, call_id)
         return ToolResult(self.resolve(name).name, None, error, error.report, call_id)
 
     # -- around the tools --------------------------------------------------------------------------------------------------------
@@ -757,6 +768,11 @@ class Registry:
         """How many records a sink has failed to take."""
         return self._services.lost_records
 
+    @property
+    def redaction(self) -> Redaction | None:
+        """What is masked wherever it could be seen, beside the secret parameters of the tools."""
+        return self._services.redaction
+
     def __repr__(self) -> str:
         return f"<Registry {len(self)} tools, policy {self.policy.name}>"
 
@@ -782,6 +798,12 @@ def _check_policy(policy: Any) -> None:
         raise TypeError(
             f"policy must be a Policy, such as STRICT or Policy.from_name({str(policy)[:40]!r}), and is a {type(policy).__name__}"
         )
+
+
+def _check_redaction(redaction: Any) -> None:
+    """Patterns alone are no redaction: what else is meant is said there."""
+    if redaction is not None and not isinstance(redaction, Redaction):
+        raise TypeError(f"redaction must be a Redaction, such as Redaction.common(), and is a {type(redaction).__name__}")
 
 
 def _name_text(name: Any) -> str:

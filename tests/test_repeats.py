@@ -1,0 +1,104 @@
+"""The stop of endless repeats: a tool that fails for the same cause again and again in one conversation."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from toolbox import (
+    CallStatus,
+    InvalidArguments,
+    MemorySink,
+    PayloadError,
+    Registry,
+    RepeatedFailure,
+    ToolExecutionError,
+    call_metadata,
+)
+
+WRONG, RIGHT = {"number": "many"}, {"number": 2}
+
+
+def double(number: int) -> int:
+    """A sample tool."""
+    return number * 2
+
+
+def fail(number: int) -> int:
+    """A sample tool."""
+    raise ValueError(f"no {number}")
+
+
+def _registry(**options: Any) -> Registry:
+    registry = Registry(**options)
+    registry.register(double)
+    registry.register(fail)
+    return registry
+
+
+def _sync(registry: Registry, name: str, arguments: Any, **options: Any) -> Any:
+    return registry.run(name, arguments, **options).error
+
+
+def _async(registry: Registry, name: str, arguments: Any, **options: Any) -> Any:
+    return asyncio.run(registry.arun(name, arguments, **options)).error
+
+
+both_ways = pytest.mark.parametrize("way", [_sync, _async])
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("name", "arguments", "first"),
+    [("double", WRONG, InvalidArguments), ("double", '{"number": ', PayloadError), ("fail", RIGHT, ToolExecutionError)],
+)
+def test_the_fifth_failure_for_the_same_cause_stops_the_tool(
+    name: str, arguments: Any, first: type[Exception], way: Callable[..., Any]
+) -> None:
+    """The error says so, and carries the report; the record says what the call came to."""
+    memory = MemorySink()
+    registry = _registry(sinks=[memory])
+    with call_metadata(conversation_id="c-1"):
+        errors = [way(registry, name, arguments) for _ in range(6)]
+    assert [type(item) for item in errors] == [first] * 4 + [RepeatedFailure] * 2
+    assert "5 times" in str(errors[4])
+    assert errors[4].report == errors[0].report or errors[4].report is not None
+    wanted = CallStatus.FAILED if first is ToolExecutionError else CallStatus.REFUSED
+    assert [item.status for item in memory.records] == [wanted] * 6
+    assert memory.records[4].error == str(errors[4])
+
+
+@both_ways
+def test_what_ends_the_count(way: Callable[..., Any]) -> None:
+    """Another cause, a call that goes through, another conversation, another tool."""
+    registry = _registry(breaker=2)
+
+    def kinds(*calls: tuple[str, Any, str]) -> list[str]:
+        return [type(way(registry, name, arguments, metadata={"conversation_id": said})).__name__ for name, arguments, said in calls]
+
+    assert kinds(("double", WRONG, "a"), ("double", RIGHT, "a"), ("double", WRONG, "a"), ("double", WRONG, "a")) == [
+        "InvalidArguments",
+        "NoneType",
+        "InvalidArguments",
+        "RepeatedFailure",
+    ]
+    assert kinds(("double", {}, "a"), ("double", WRONG, "a")) == ["InvalidArguments"] * 2
+    assert kinds(("double", WRONG, "b"), ("double", WRONG, "c"), ("fail", WRONG, "b")) == ["InvalidArguments"] * 3
+    assert kinds(("double", WRONG, "b")) == ["RepeatedFailure"]
+
+
+@both_ways
+def test_without_a_conversation_or_a_limit_nothing_is_counted(way: Callable[..., Any]) -> None:
+    """Whoever says of no call which conversation it belongs to has nothing stopped."""
+    registry, unlimited = _registry(breaker=1), _registry(breaker=None)
+    assert type(way(registry, "double", WRONG, metadata={"user": "u-17"})) is InvalidArguments
+    assert type(way(registry, "double", WRONG)) is InvalidArguments
+    assert {type(way(unlimited, "double", WRONG, metadata={"conversation_id": "c"})) for _ in range(9)} == {InvalidArguments}
+
+
+@pytest.mark.parametrize("limit", [0, -1, True])
+def test_a_wrong_limit_is_refused(limit: Any) -> None:
+    """With the value that came."""
+    with pytest.raises(ValueError, match="the limit must be a number of at least 1"):
+        Registry(breaker=limit)
