@@ -11,6 +11,7 @@ from toolbox.audit import OnAuditFailure, Sink
 from toolbox.diagnostics import CoercionReport, Diagnostic
 from toolbox.errors import ToolboxError
 from toolbox.payload.found import KnownTools
+from toolbox.redaction import Redaction
 from toolbox.tools import Tool
 
 __all__ = ["PLAIN_CALL", "Breaker", "Call", "Desk", "Fallback", "Held", "Recover", "Refused", "Services", "Sinks"]
@@ -177,6 +178,7 @@ class Services:
         recovery: corrects calls that were refused.
         breaker: stops endless repeats.
         review: where calls wait for a person.
+        redaction: what is masked beside the secret parameters of the tools; each tool has it too.
         lost_records: how many records a sink has failed to take.
     """
 
@@ -188,4 +190,5 @@ class Services:
     recovery: Recover | None = None
     breaker: Breaker | None = None
     review: Desk | None = None
+    redaction: Redaction | None = None
     lost_records: int = 0

@@ -106,7 +106,14 @@ class Bounds(NamedTuple):
 _DEFAULT_BOUNDS: Final = Bounds()
 
 
-def snapshot(value: Any, bounds: Bounds = _DEFAULT_BOUNDS, hide: Callable[[str], bool] | None = None, mask: str = "***") -> Any:
+def snapshot(
+    value: Any,
+    bounds: Bounds = _DEFAULT_BOUNDS,
+    hide: Callable[[str], bool] | None = None,
+    mask: str = "***",
+    write: Callable[[str], str] | None = None,
+    number: Callable[[float], Any] | None = None,
+) -> Any:
     """A JSON-safe copy of any value: bounded, never raising, whatever the value holds (cycles, depth, a raising ``__repr__``).
 
     Args:
@@ -114,8 +121,12 @@ def snapshot(value: Any, bounds: Bounds = _DEFAULT_BOUNDS, hide: Callable[[str],
         bounds: how much of it is kept; what is cut is said in its place.
         hide: tells by its key whether a value is masked, at any depth.
         mask: what stands for a masked value.
+        write: makes of each text, keys too, the text that is kept, before it is cut.
+        number: the same for numbers, of which it may make a text.
     """
-    return _Snapshot(bounds, hide, mask).copy(value, bounds.depth)
+    if write is None:
+        return _Snapshot(bounds, hide, mask).copy(value, bounds.depth)
+    return _Rewritten(bounds, hide, mask, write, number).copy(value, bounds.depth)
 
 
 class _Snapshot:
@@ -176,6 +187,30 @@ class _Snapshot:
                 break
             made.append(self.copy(item, depth - 1))
         return made
+
+
+class _Rewritten(_Snapshot):
+    """A snapshot of which each text is made over."""
+
+    def __init__(
+        self,
+        bounds: Bounds,
+        hide: Callable[[str], bool] | None,
+        mask: str,
+        write: Callable[[str], str],
+        number: Callable[[float], Any] | None,
+    ) -> None:
+        super().__init__(bounds, hide, mask)
+        self.write = write
+        self.number = number
+
+    def scalar(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return super().scalar(self.write(str(value)))
+        made = super().scalar(value)
+        if isinstance(made, str):
+            return self.write(made)
+        return made if self.number is None else self.number(made)
 
 
 def json_text(value: Any, bounds: Bounds = _DEFAULT_BOUNDS, *, ascii_only: bool = False) -> str:

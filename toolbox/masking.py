@@ -11,27 +11,52 @@ from typing import Any, Final
 
 from toolbox.diagnostics import ABSENT, MASK, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, path_text
 from toolbox.json_values import snapshot
+from toolbox.redaction import Redaction
 from toolbox.tools import Tool
 from toolbox.types import Opaque
 
-__all__ = ["hidden", "masked", "message_of", "shows"]
+__all__ = ["hidden", "masked", "message_of", "shows", "unseen"]
 
 MESSAGE_LIMIT: Final = 500
+_LOOKED_AT: Final = 20_000
+"""As many values as are kept of one."""
 
 
 def shows(tool: Tool, key: str) -> bool:
     """Whether the argument of this name may be seen: what is declared, under any spelling, and is not secret.
 
-    What is not declared may be meant for the secret parameter.
+    What is not declared may be meant for the secret parameter, where there is one.
     """
     name = tool.bind.names.resolve(key)
-    return name is not None and name not in tool.secret
+    if name is not None:
+        return name not in tool.secret
+    return not tool.secret and (tool.redaction is None or not tool.redaction.hides(key))
+
+
+def unseen(tool: Tool, arguments: Mapping[str, Any]) -> frozenset[str]:
+    """The secret parameters, and the arguments beside them that are not shown as they are: wholly, or in a part of them."""
+    if not tool.guarded:
+        return tool.secret
+    redaction = tool.redaction
+    return tool.secret.union(
+        name for name, item in arguments.items() if not shows(tool, name) or (redaction is not None and redaction.touches(item))
+    )
 
 
 def masked(
     tool: Tool, bound: Any, diagnostics: Sequence[Diagnostic], failures: Sequence[Failure]
 ) -> tuple[list[Diagnostic], list[Failure]]:
-    """Copies that show only what stands at or below an argument that may be seen: the whole payload holds the secrets too."""
+    """Copies that show only what may be seen: nothing of secret parameters, and the rest as the redaction shows it."""
+    shown = list(diagnostics), list(failures)
+    if tool.secret:
+        shown = _without_secrets(tool, bound, diagnostics, failures)
+    return shown if tool.redaction is None else _redacted(tool.redaction, bound, *shown)
+
+
+def _without_secrets(
+    tool: Tool, bound: Any, diagnostics: Sequence[Diagnostic], failures: Sequence[Failure]
+) -> tuple[list[Diagnostic], list[Failure]]:
+    """What stands at or below an argument that may be seen: the whole payload holds the secrets too."""
     keys = {*tool.bind.names.declared, *(key for key in bound if isinstance(key, str))} if isinstance(bound, Mapping) else set[str]()
     places = tuple(path_text((None, key)) for key in keys if shows(tool, key))
 
@@ -68,17 +93,69 @@ def _masked_failure(item: Failure) -> Failure:
     return replace(item, value=MASK, detail="", suggestion=item.suggestion if keeps_hint else "", would_be=None)
 
 
+def _redacted(
+    redaction: Redaction, bound: Any, diagnostics: Sequence[Diagnostic], failures: Sequence[Failure]
+) -> tuple[list[Diagnostic], list[Failure]]:
+    """The same as a redaction shows it: values masked by key, also where a text beside them quotes one, and every text redacted."""
+    secrets = _texts_of(_under_keys(redaction, bound)) if redaction.keys else []
+
+    def text(words: str) -> str:
+        return redaction.text(_without(words, secrets)) if words else words
+
+    def value(item: Any) -> Any:
+        if item is None or item is ABSENT or item is MASK or (redaction.redactor is None and isinstance(item, int | float)):
+            return item
+        return redaction.value(item)
+
+    def change(item: Diagnostic) -> Diagnostic:
+        if redaction.hides_at(item.path) and item.kind not in _WITHOUT_VALUES:
+            item = _masked_diagnostic(item)
+        return replace(
+            item,
+            path=redaction.message(item.path),
+            before=value(item.before),
+            after=value(item.after),
+            conversion=text(item.conversion),
+            suggestion=text(item.suggestion),
+        )
+
+    def failure(item: Failure) -> Failure:
+        if item.value is not ABSENT and redaction.hides_at(item.path):
+            item = _masked_failure(item)
+        return replace(
+            item,
+            path=redaction.message(item.path),
+            expected=redaction.message(item.expected),
+            value=value(item.value),
+            detail=text(item.detail),
+            suggestion=text(item.suggestion),
+            would_be=None if item.would_be is None else change(item.would_be),
+        )
+
+    return [change(item) for item in diagnostics], [failure(item) for item in failures]
+
+
 def hidden(tool: Tool, value: Any) -> Any:
-    """A JSON-safe copy with the values of secret parameters masked; text may hold them anywhere, so of a tool with secrets none is kept."""
-    if not tool.secret or value is None:
+    """A JSON-safe copy as it may be seen: without the values of secret parameters, and as the redaction shows the rest.
+
+    Text may hold a secret anywhere, so of a tool with secrets none is kept.
+    """
+    if not tool.guarded or value is None:
         return snapshot(value)
+    redaction = tool.redaction
     if not isinstance(value, Mapping):
-        return MASK
+        if tool.secret or redaction is None:
+            return MASK
+        return redaction.unread(value) if isinstance(value, str | bytes | bytearray) else redaction.value(value)
     try:
         shown = {key: item if shows(tool, str(key)) else MASK for key, item in value.items()}
     except Exception:  # noqa: BLE001 - a mapping of someone's own may do anything
         return MASK
-    return snapshot(shown, hide=lambda key: tool.bind.names.resolve(key) in tool.secret)
+
+    def is_secret(key: str) -> bool:
+        return tool.bind.names.resolve(key) in tool.secret
+
+    return snapshot(shown, hide=is_secret) if redaction is None else redaction.value(shown, also=is_secret if tool.secret else None)
 
 
 # -- what the function raised --------------------------------------------------------------------------------------------------------
@@ -97,27 +174,61 @@ def message_of(error: BaseException, tool: Tool, report: CoercionReport) -> str:
         words = str(error)
     except (Exception, SystemExit, GeneratorExit):  # noqa: BLE001 - an exception's own __str__ may raise
         words = ""
-    secrets = _secret_texts(tool, report) if tool.secret else []
+    redaction = tool.redaction
+    secrets = _secret_texts(tool, report) if tool.guarded else []
     longest = max(map(len, secrets), default=1)
     # Long enough that what is masked does not leave the message empty.
     window = MESSAGE_LIMIT * 8 + longest
     was_cut = len(words) > window
     words = words[:window]
-    for secret in secrets:
-        words = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", MASK, words) if len(secret) < 4 else words.replace(secret, MASK)
+    words = _without(words, secrets)
     if was_cut:
         # The last of it may be the beginning of a secret.
         words = words[: max(len(words) - longest + 1, 0)]
     words = _DOCUMENTATION.sub("", words)
+    if redaction is not None:
+        words = redaction.text(words)
     name = type(error).__name__[:100]
     words = re.sub(_UNPRINTABLE, lambda found: found[0].encode("unicode_escape").decode("ascii"), f"{name}: {words}" if words else name)
     return f"{words[:MESSAGE_LIMIT]}..." if len(words) > MESSAGE_LIMIT else words
 
 
+def _without(words: str, secrets: Iterable[str]) -> str:
+    """A text with secrets masked; a short one only where it stands alone, so that it does not mangle the rest."""
+    for secret in secrets:
+        words = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", MASK, words) if len(secret) < 4 else words.replace(secret, MASK)
+    return words
+
+
 def _secret_texts(tool: Tool, report: CoercionReport) -> list[str]:
-    """The values of secret parameters as they may stand in a text, the longest first."""
+    """The values of secret parameters, and of keys that are hidden, as they may stand in a text."""
+    secrets = [item for name, item in report.normalized_args.items() if not shows(tool, name)]
+    if tool.redaction is not None and tool.redaction.keys:
+        secrets += _under_keys(tool.redaction, [report.normalized_args, report.arguments, report.residual])
+    return _texts_of(secrets)
+
+
+def _under_keys(redaction: Redaction, value: Any) -> list[Any]:
+    """The values at any depth whose keys are hidden."""
+    found: list[Any] = []
+    pending = [value]
+    for _ in range(_LOOKED_AT):
+        if not pending:
+            break
+        item = pending.pop()
+        if isinstance(item, Mapping):
+            with suppress(Exception):  # a mapping of someone's own may do anything
+                for key, inner in item.items():
+                    (found if redaction.hides(key) else pending).append(inner)
+        elif isinstance(item, list | tuple | set | frozenset):
+            pending.extend(item)
+    return found
+
+
+def _texts_of(secrets: list[Any]) -> list[str]:
+    """What secret values hold, as it may stand in a text, the longest first."""
     found: set[str] = set()
-    pending = [item for name, item in report.normalized_args.items() if not shows(tool, name)]
+    pending = list(secrets)
     for _ in range(1_000):
         if not pending:
             break

@@ -25,8 +25,8 @@ from toolbox.providers import (
     write_results,
 )
 from toolbox.recording import deliver, deliver_async
-from toolbox.redaction import Redaction
 from toolbox.recovery.breaker import CircuitBreaker
+from toolbox.redaction import Redaction
 from toolbox.results import ToolResult
 from toolbox.schema_tools import schema_tool
 from toolbox.tools import LONGEST_NAME, Approval, Tool, ToolCall, ToolNames, ToolOptions, read_tool

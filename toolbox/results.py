@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolbox.diagnostics import CoercionReport
 from toolbox.errors import ToolboxError
 from toolbox.json_values import Bounds, json_text
+from toolbox.redaction import Redaction
 
 if TYPE_CHECKING:
     from toolbox.providers import SentResult
@@ -50,7 +51,7 @@ class ToolResult:
         call_id: the provider's id of the call.
     """
 
-    __slots__ = ("call_id", "error", "ok", "report", "tool", "value")
+    __slots__ = ("_redaction", "call_id", "error", "ok", "report", "tool", "value")
 
     def __init__(
         self,
@@ -59,6 +60,7 @@ class ToolResult:
         error: ToolboxError | None = None,
         report: CoercionReport | None = None,
         call_id: str | None = None,
+        redaction: Redaction | None = None,
     ) -> None:
         self.ok = error is None
         self.value = value
@@ -66,16 +68,23 @@ class ToolResult:
         self.report = report
         self.tool = tool
         self.call_id = call_id
+        self._redaction = redaction if redaction is not None and redaction.results else None
 
     def to_text(self, limit: int = RESULT_LIMIT) -> str:
         """The result, or the error, as text for the model."""
-        return result_text(self.value if self.error is None else f"Error: {self.error}", limit)
+        return result_text(self._seen() if self.error is None else f"Error: {self.error}", limit)
+
+    def _seen(self) -> Any:
+        """The value as a model may see it."""
+        if self._redaction is None:
+            return self.value
+        return self._redaction.text(self.value) if isinstance(self.value, str) else self._redaction.value(self.value, _BOUNDS)
 
     def sent(self) -> SentResult:
         """What goes back to a model about the call."""
         from toolbox.providers import SentResult
 
-        return SentResult(self.tool, self.call_id, self.to_text(), not self.ok, self.value)
+        return SentResult(self.tool, self.call_id, self.to_text(), not self.ok, self._seen())
 
     def to_message(self, provider: str = "openai") -> dict[str, Any]:
         """The result as the provider's message.

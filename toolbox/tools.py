@@ -15,6 +15,7 @@ from toolbox.diagnostics import CoercionReport, Diagnostic, Risk, shorten
 from toolbox.errors import RegistrationError, ToolboxError
 from toolbox.matching import NameIndex, closest, normalise
 from toolbox.policy import Policy
+from toolbox.redaction import Redaction, joined
 from toolbox.schema.writing import write_schema
 from toolbox.types import (
     ABSENT,
@@ -89,6 +90,8 @@ class Tool:
         schema_problems: what is wrong with the schema that it came with, where it was registered all the same.
         approval: which calls need a person's approval: ``"always"``, or a function that says it of a report.
         on_audit_failure: what becomes of a call whose record cannot be opened; None for the registry's rule.
+        redaction: what is masked beside its secret parameters; None for nothing.
+        guarded: whether anything is masked at all.
         bind: makes an object of arguments of a payload.
         coerce: makes the arguments that the function takes of that object.
     """
@@ -112,6 +115,8 @@ class Tool:
     schema_problems: tuple[str, ...] = ()
     approval: Approval | None = field(default=None, repr=False)
     on_audit_failure: OnAuditFailure | None = None
+    redaction: Redaction | None = None
+    guarded: bool = False
     bind: Binder = field(repr=False, kw_only=True)
     coerce: Coercer = field(repr=False, kw_only=True)
 
@@ -128,6 +133,16 @@ class Tool:
     def owned(self, policy: Policy) -> Tool:
         """The same tool with another policy of its own."""
         return replace(self, own_policy=policy)
+
+    def redacted(self, redaction: Redaction | None) -> Tool:
+        """The same tool with what a redaction hides kept secret too."""
+        both = joined(self.redaction, redaction)
+        if both is None or both is self.redaction:
+            return self
+        document = _with_secret_keys(self.document, both.hides) if both.keys else self.document
+        secret = self.secret | _secret_fields(document)
+        schema = write_schema(_without_secret_defaults(document, secret)) if both.keys else self.schema
+        return replace(self, document=document, schema=schema, secret=secret, redaction=both, guarded=True, flat=False)
 
     def under(self, policy: Policy, name: str | None = None) -> Tool:
         """The same tool under a registry's policy, and perhaps under another name."""
@@ -238,6 +253,7 @@ def make_tool(
         schema_problems=tuple(schema_problems),
         approval=options.approval,
         on_audit_failure=options.on_audit_failure,
+        guarded=bool(hidden),
         bind=Binder(name, document, effective, reserved),
         coerce=coerce,
     )
@@ -291,6 +307,21 @@ def _holds_secret(node: Type, document: Document) -> bool:
             return True
         pending.extend(children(found))
     return False
+
+
+def _with_secret_keys(document: Document, hides: Callable[[str], bool]) -> Document:
+    """The document with every field secret whose name, or another name of it, is hidden."""
+
+    def marked(node: Type) -> Type:
+        if isinstance(node, ObjectType):
+            node = replace(node, fields=tuple(_hidden_field(item) for item in node.fields))
+        return map_children(node, marked)
+
+    def _hidden_field(item: Field) -> Field:
+        names = (item.name, *item.aliases, *(() if item.target is None else (item.target,)))
+        return replace(item, secret=True) if not item.secret and any(map(hides, names)) else item
+
+    return Document(marked(document.root), {name: marked(node) for name, node in document.definitions.items()})
 
 
 def _without_secret_defaults(document: Document, secret: frozenset[str]) -> Document:

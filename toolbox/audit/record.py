@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from toolbox.audit.metadata import NO_METADATA, current_metadata, with_current_metadata
 from toolbox.diagnostics import ABSENT, Diagnostic, Failure, Risk
 from toolbox.json_values import snapshot
+from toolbox.redaction import Redaction
 
 __all__ = ["AuditRecord", "CallStatus", "MemorySink", "OnAuditFailure", "Sink"]
 
@@ -125,16 +126,24 @@ class AuditRecord:
     _started: float = field(default=0.0, init=False, repr=False, compare=False)
 
     @classmethod
-    def begun(cls, tool: str, policy: str, call_id: str | None = None, metadata: Mapping[str, Any] | None = None) -> AuditRecord:
+    def begun(
+        cls,
+        tool: str,
+        policy: str,
+        call_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        redaction: Redaction | None = None,
+    ) -> AuditRecord:
         """The record of a call that arrives now; what is known later is filled in by whoever runs the call."""
         self = _new(cls)
         self.tool = tool
         self.policy = policy
         self.time = _now()
         if call_id is not None:
-            self.call_id = call_id
+            self.call_id = call_id if redaction is None else redaction.message(str(call_id))
         if metadata is not None or current_metadata() is not NO_METADATA:
-            self.metadata = snapshot(with_current_metadata(metadata))
+            said = with_current_metadata(metadata)
+            self.metadata = snapshot(said) if redaction is None else redaction.value(said)
         self._started = _clock()
         return self
 
