@@ -9,6 +9,7 @@ from typing import Final
 
 from toolbox.diagnostics import shorten
 from toolbox.errors import InvalidArguments, PayloadError, RepeatedFailure, ToolboxError, ToolExecutionError, ToolTimeout
+from toolbox.recovery.budget import is_count
 
 __all__ = ["CircuitBreaker", "cause_of"]
 
@@ -62,7 +63,7 @@ class CircuitBreaker:
     __slots__ = ("_conversations", "_counts", "_lock", "limit")
 
     def __init__(self, limit: int = 5, *, conversations: int = _CONVERSATIONS) -> None:
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        if not is_count(limit, 1):
             raise ValueError(f"the limit must be a number of at least 1, and is {shorten(limit)}")
         self.limit = limit
         self._conversations = max(conversations, 1)
@@ -101,4 +102,5 @@ class CircuitBreaker:
     def count(self, tool: str, conversation: str) -> int:
         """How often in a row a tool has failed in a conversation."""
         with self._lock:
-            return self._counts.get(conversation, {}).get(tool, ((), 0))[1]
+            tools = self._counts.get(conversation)
+            return 0 if tools is None or tool not in tools else tools[tool][1]

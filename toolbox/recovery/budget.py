@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import Final
+from typing import Any, Final
 
 from toolbox.diagnostics import shorten
 
-__all__ = ["RecoveryBudget"]
+__all__ = ["RecoveryBudget", "is_count"]
 
 _CONVERSATIONS: Final = 10_000
+
+
+def is_count(value: Any, least: int) -> bool:
+    """Whether a value is a whole number of at least so much; a boolean is none."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 class RecoveryBudget:
@@ -32,8 +37,7 @@ class RecoveryBudget:
 
     def __init__(self, per_tool: int | None = None, per_conversation: int | None = 20, *, conversations: int = _CONVERSATIONS) -> None:
         for name, number in (("per_tool", per_tool), ("per_conversation", per_conversation), ("conversations", conversations)):
-            is_number = isinstance(number, int) and not isinstance(number, bool) and number >= 0
-            if not is_number and not (number is None and name != "conversations"):
+            if not is_count(number, 0) and not (number is None and name != "conversations"):
                 raise ValueError(f"{name} must be a number of at least 0, and is {shorten(number)}")
         self.per_tool = per_tool
         self.per_conversation = per_conversation

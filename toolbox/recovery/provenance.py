@@ -171,6 +171,11 @@ class _Trace:
         place = path_text(path) if self.torn else ""
         return any(_is_within(place, torn) or _is_within(torn, place) for torn in self.torn)
 
+    def is_flagged(self, path: Path) -> bool:
+        """Whether a value is said to be beyond recovery."""
+        place = path_text(path)
+        return any(_is_within(place, flag) for flag in self.flagged)
+
     def shown(self, path: Path, value: Any) -> str:
         """A value for a text, masked where it may not be seen."""
         top = path
@@ -197,7 +202,9 @@ class _Trace:
                 out.refuse(place, "it was left out: send it, corrected or as it came, or list it in unrecoverable_fields")
         targets = set(renamed.values())
         for name, (key, value) in made.items():
-            if name not in came and name not in targets and not self.is_default(names.declared.get(name), value, path):
+            if name in came or name in targets or self.is_flagged((path, key)):
+                continue
+            if not self.is_default(names.declared.get(name), value, path):
                 out.refuse((path, key), "it comes from none of the original arguments: leave it out, and list it in unrecoverable_fields")
 
     def field(self, node: ObjectType, declared: Field | None, before: Any, after: Any, place: Path, out: _Found) -> None:
@@ -217,7 +224,7 @@ class _Trace:
     def may_be_absent(self, declared: Field | None, value: Any, place: Path) -> bool:
         """Whether a key may be missing from the corrected arguments: what is flagged, what the policy drops, and a null for "not given"."""
         text = path_text(place)
-        if any(_is_within(flag, text) for flag in self.flagged):
+        if any(_is_within(flag, text) or _is_within(text, flag) for flag in self.flagged):
             return True
         return text in self.left_out if declared is None else value is None and not declared.required
 
@@ -270,6 +277,8 @@ class _Trace:
         self.steps += 1
         if self.steps > _STEPS:
             out.refuse(path, "the arguments are too large to be compared")
+        elif self.flagged and self.is_flagged(path):
+            return  # whatever stands there is not run
         elif self.is_torn(path):
             out.refuse(path, "it was given several times with different values, and only the caller knows which one is meant")
         elif not same(before, after):
