@@ -7,7 +7,7 @@ import sys
 
 # Those that need data which is installed on purpose are run by name: see their own text.
 USUAL = ("dispatch", "imports", "matching", "schemas", "growth")
-ON_REQUEST = ("recovery",)
+ON_REQUEST = ("recovery", "report")
 
 
 def main(arguments: list[str]) -> int:

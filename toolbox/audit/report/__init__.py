@@ -1,0 +1,50 @@
+"""The drift report: how models drift from the types of tools, and what would prevent it. Needs the extra ``store``."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING
+
+from toolbox.audit.report.drift import Advice, Bucket, Drift, DriftReport, Example, Group, ParameterDrift, Tally
+
+if TYPE_CHECKING:
+    from toolbox.audit.store import AuditStore
+
+__all__ = ["Advice", "Bucket", "Drift", "DriftReport", "Example", "Group", "ParameterDrift", "Tally", "drift_report"]
+
+
+def drift_report(
+    store: AuditStore,
+    *,
+    since: float | datetime.datetime | None = None,
+    until: float | datetime.datetime | None = None,
+    tool: str | None = None,
+    model: str | None = None,
+    source: str = "",
+) -> DriftReport:
+    """How models drift from the types of tools, as the records of a store say.
+
+    Args:
+        store: the records.
+        since: the first moment, in seconds since the epoch or as an aware datetime; all when None.
+        until: the first moment after, likewise.
+        tool: only calls of this tool.
+        model: only calls of this model, as the metadata names it.
+        source: a name for what is read, shown in the report.
+
+    Raises:
+        StoreError: the store cannot be read.
+        ValueError: a datetime without a time zone.
+    """
+    from toolbox.audit.report.query import Scope, ask
+
+    scope = Scope(_seconds("since", since), _seconds("until", until), tool, model, store.unknown_after_s)
+    return store.read(lambda connection: ask(connection, scope, source))
+
+
+def _seconds(name: str, moment: float | datetime.datetime | None) -> float | None:
+    if not isinstance(moment, datetime.datetime):
+        return moment
+    if moment.tzinfo is None:
+        raise ValueError(f"{name} has no time zone: write it as in datetime.datetime(2026, 7, 2, tzinfo=datetime.UTC)")
+    return moment.timestamp()

@@ -1,0 +1,559 @@
+"""The questions that a drift report asks a store. What is counted is counted by the database; values are only sampled.
+
+Declared defaults in place of what was not given are no drift: nothing that came was touched.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, Float, Integer, Table, and_, case, cast, distinct, exists, func, select, text
+from sqlalchemy.sql.elements import ColumnElement
+
+from toolbox.audit.record import CallStatus
+from toolbox.audit.report.drift import NO_MODEL, OTHERS, WHOLE, Bucket, Drift, DriftReport, Example, Group, ParameterDrift, Tally, words
+from toolbox.audit.report.suggestions import Seen, advise
+from toolbox.audit.store.columns import key_column
+from toolbox.audit.store.lost import status_now
+from toolbox.audit.store.tables import changes, failures, records
+from toolbox.diagnostics import DiagnosticKind, FailureReason, Risk
+
+__all__ = ["Scope", "ask"]
+
+_GROUPS_READ: Final = 20_000
+"""So many groups of changes, the most frequent first, are read: models can make up any number of names."""
+_TOOLS: Final = 100
+_MODELS: Final = 12
+_PARAMETERS: Final = 200
+_DRIFTS: Final = 50
+_NAMES: Final = 20
+_EXAMPLES: Final = 4
+_SAMPLED: Final = 200
+_PLACES_SAMPLED: Final = 4
+_VALUE: Final = 160
+_DETAIL: Final = 300
+_BUCKETS: Final = 48
+_WIDTHS: Final = (60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400, 7 * 86_400, 28 * 86_400, 364 * 86_400)
+
+# As the index has it, so that the index is used.
+_IS_DRIFT: Final = text("NOT (kind = 'defaulted' AND risk = 1)")
+_REFUSED: Final = (CallStatus.REFUSED.value, CallStatus.FALLBACK.value)
+_UNKNOWN_TOOL: Final = CallStatus.UNKNOWN_TOOL.value
+_SEGMENT: Final = re.compile(r"\.[^.\[]+|\[\*\]|\['(?:[^'\\]|\\.)*'?\]?|.")
+_NOT_DECLARED: Final = frozenset(
+    {
+        (DiagnosticKind.DROPPED.value, "unknown"),
+        (DiagnosticKind.PRESERVED.value, "unknown"),
+        (FailureReason.UNKNOWN.value, ""),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which calls are looked at.
+
+    Attributes:
+        since: the first moment, in seconds since the epoch; None for all.
+        until: the first moment after; None for all.
+        tool: one tool; None for all.
+        model: one model; None for all.
+        unknown_after_s: seconds after which an open call of another machine counts as unknown.
+    """
+
+    since: float | None = None
+    until: float | None = None
+    tool: str | None = None
+    model: str | None = None
+    unknown_after_s: float = 86_400.0
+
+    def of(self, table: Table) -> list[ColumnElement[bool]]:
+        """What the rows of a table have to fulfil."""
+        wanted: list[ColumnElement[bool]] = []
+        if self.since is not None:
+            wanted.append(table.c.opened_at >= self.since)
+        if self.until is not None:
+            wanted.append(table.c.opened_at < self.until)
+        if self.tool is not None:
+            wanted.append(table.c.tool == key_column(self.tool))
+        if self.model is not None:
+            wanted.append(table.c.model.is_(None) if self.model == NO_MODEL else table.c.model == key_column(self.model))
+        return wanted
+
+
+def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
+    """The report about the calls in scope."""
+    now = time.time()
+    empty = DriftReport(source, now, scope.since, scope.until, scope.tool, scope.model, None, None, Tally())
+    first, last = _ends(connection, scope)
+    if first is None or last is None:
+        return empty
+    width = _width(last - first)
+    tallies = _tallied(connection, scope, width)
+    places = _places(connection, scope)
+    names = _Names(connection, places)
+    tools = _by(tallies, lambda key: key.tool)
+    models = _by(tallies, lambda key: key.model)
+    models_shown = _largest(models, _MODELS)
+    known = {name: tally for name, tally in tools.items() if name is not None}
+    by_model: dict[str, Counter[str]] = defaultdict(Counter)
+    for key, tally in tallies.items():
+        if key.tool is not None:
+            by_model[key.tool][key.model if key.model in models_shown else OTHERS] += tally.calls
+    drifts = _merged(places, names, known, models_shown)
+    changed = [item for item in drifts if not item.is_refusal]
+    refused = [item for item in drifts if item.is_refusal]
+    parameters = _parameters(connection, scope, names, known, models_shown, drifts)
+    strangers = _unknown_tools(connection, scope)
+    buckets = _by(tallies, lambda key: key.bucket)
+    model_groups = _model_groups(models, models_shown, drifts)
+    tool_groups = _tool_groups(known, by_model, drifts)
+    return replace(
+        empty,
+        first=first,
+        last=last,
+        total=sum(tallies.values(), Tally()),
+        tools=tuple(tool_groups[:_TOOLS]),
+        models=tuple(model_groups),
+        parameters=tuple(parameters[:_PARAMETERS]),
+        changes=tuple(_shown(connection, scope, item) for item in changed[:_DRIFTS]),
+        refusals=tuple(_shown(connection, scope, item) for item in refused[:_DRIFTS]),
+        buckets=tuple(_filled(buckets, width)),
+        unknown_tools=tuple(strangers[:_NAMES]),
+        left_out={
+            "tools": max(len(tool_groups) - _TOOLS, 0),
+            "models": max(len(models) - len(models_shown), 0),
+            "parameters": max(len(parameters) - _PARAMETERS, 0),
+            "changes": max(len(changed) - _DRIFTS, 0),
+            "refusals": max(len(refused) - _DRIFTS, 0),
+            "unknown_tools": max(len(strangers) - _NAMES, 0),
+        },
+    )
+
+
+# -- calls ---------------------------------------------------------------------------------------------------------------------------
+
+
+class _Key(NamedTuple):
+    """What calls are counted by; the tool is None for one that does not exist."""
+
+    tool: str | None
+    model: str
+    bucket: int
+
+
+def _ends(connection: Connection, scope: Scope) -> tuple[float | None, float | None]:
+    """When the first and the last call came; one question each, since an index answers each alone at once."""
+    first = connection.execute(select(func.min(records.c.opened_at)).where(*scope.of(records))).scalar()
+    last = connection.execute(select(func.max(records.c.opened_at)).where(*scope.of(records))).scalar()
+    return first, last
+
+
+def _width(span: float) -> int:
+    """The width of the stretches of time: the smallest known one of which there are not too many."""
+    return next((width for width in _WIDTHS if span / width < _BUCKETS), _WIDTHS[-1] * (1 + int(span / _WIDTHS[-1] / _BUCKETS)))
+
+
+def _bucket(connection: Connection, width: int) -> ColumnElement[int]:
+    # SQLite cuts off the fraction; PostgreSQL would round it.
+    part = records.c.opened_at / cast(width, Float)
+    return cast(part if connection.dialect.name == "sqlite" else func.floor(part), Integer)
+
+
+def _tallied(connection: Connection, scope: Scope, width: int) -> dict[_Key, Tally]:
+    """What became of the calls, by tool, model and stretch of time."""
+    row = records.c
+    tool = case((row.status == _UNKNOWN_TOOL, None), else_=row.tool)
+    bucket = _bucket(connection, width)
+    drifts = exists().where(changes.c.record_id == row.id, _IS_DRIFT)
+    fails = exists().where(failures.c.record_id == row.id)
+    # What was only filled in is of the lowest risk, so that most calls need no look at their changes.
+    mended = case(
+        (row.status.in_((*_REFUSED, _UNKNOWN_TOOL)), 0),
+        (row.worst_risk > int(Risk.INFO), 1),
+        (and_(row.worst_risk == int(Risk.INFO), drifts), 1),
+        else_=0,
+    )
+    refused = case(
+        (row.status.in_(_REFUSED), 1),
+        (and_(row.status == CallStatus.PENDING.value, fails), 1),
+        else_=0,
+    )
+    status = status_now(connection, scope.unknown_after_s)
+    asked = (
+        select(
+            tool.label("tool"),
+            row.model,
+            status.label("status"),
+            bucket.label("bucket"),
+            mended.label("mended"),
+            refused.label("refused"),
+            func.count().label("calls"),
+        )
+        .where(*scope.of(records))
+        .group_by(text("1"), row.model, text("3"), text("4"), text("5"), text("6"))
+    )
+    made: dict[_Key, Tally] = defaultdict(Tally)
+    for found in connection.execute(asked):
+        calls = found.calls
+        statuses = {found.status: calls}
+        key = _Key(found.tool, NO_MODEL if found.model is None else found.model, found.bucket)
+        if found.status == _UNKNOWN_TOOL:
+            made[key] += Tally(unknown_tool=calls, statuses=statuses)
+        elif found.refused:
+            made[key] += Tally(refused=calls, statuses=statuses)
+        elif found.mended:
+            made[key] += Tally(mended=calls, statuses=statuses)
+        else:
+            made[key] += Tally(as_is=calls, statuses=statuses)
+    return made
+
+
+def _by(tallies: Mapping[_Key, Tally], name: Any) -> dict[Any, Tally]:
+    made: dict[Any, Tally] = defaultdict(Tally)
+    for key, tally in tallies.items():
+        made[name(key)] += tally
+    return dict(made)
+
+
+def _largest(tallies: Mapping[str, Tally], count: int) -> set[str]:
+    return set(sorted(tallies, key=lambda name: (-tallies[name].calls, name))[:count])
+
+
+def _filled(buckets: Mapping[int, Tally], width: int) -> Iterator[Bucket]:
+    """The stretches of time one after the other, those without a call too."""
+    for number in range(min(buckets), max(buckets) + 1):
+        yield Bucket(number * width, (number + 1) * width, buckets.get(number, Tally()))
+
+
+def _unknown_tools(connection: Connection, scope: Scope) -> list[tuple[str, int]]:
+    """Names that no tool has, the most frequent first."""
+    asked = (
+        select(records.c.tool, func.count().label("calls"))
+        .where(records.c.status == _UNKNOWN_TOOL, *scope.of(records))
+        .group_by(records.c.tool)
+        .order_by(text("2 DESC"), records.c.tool)
+        .limit(_GROUPS_READ)
+    )
+    return [(found.tool, found.calls) for found in connection.execute(asked)]
+
+
+# -- changes and failures ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """How often one change, or one refusal, stands at one place as the model wrote it."""
+
+    tool: str
+    place: str
+    model: str
+    kind: str
+    conversion: str
+    risk: int
+    calls: int
+    is_refusal: bool
+
+
+def _places(connection: Connection, scope: Scope) -> list[_Place]:
+    row = changes.c
+    asked = (
+        select(row.tool, row.place, row.kind, row.conversion, row.model, func.count(distinct(row.record_id)), func.max(row.risk))
+        .where(_IS_DRIFT, *scope.of(changes))
+        .group_by(row.tool, row.place, row.kind, row.conversion, row.model)
+        .order_by(text("6 DESC"), row.tool, row.place, row.kind, row.conversion)
+        .limit(_GROUPS_READ)
+    )
+    found = [
+        _Place(tool, place, NO_MODEL if model is None else model, kind, conversion, risk, calls, is_refusal=False)
+        for tool, place, kind, conversion, model, calls, risk in connection.execute(asked)
+    ]
+    row = failures.c
+    asked = (
+        select(row.tool, row.place, row.reason, row.model, func.count(distinct(row.record_id)))
+        .where(*scope.of(failures))
+        .group_by(row.tool, row.place, row.reason, row.model)
+        .order_by(text("5 DESC"), row.tool, row.place, row.reason)
+        .limit(_GROUPS_READ)
+    )
+    return found + [
+        _Place(tool, place, NO_MODEL if model is None else model, reason, "", 0, calls, is_refusal=True)
+        for tool, place, reason, model, calls in connection.execute(asked)
+    ]
+
+
+class _Names:
+    """The declared names behind the places: what came as ``searchTerm`` is counted as ``search_term``, which it was taken for."""
+
+    def __init__(self, connection: Connection, places: Iterable[_Place]) -> None:
+        self.renamed: dict[tuple[str, str], str] = {}
+        wanted = {
+            (item.tool, item.place) for item in places if item.kind == DiagnosticKind.RENAMED.value and item.conversion == "parameter"
+        }
+        for tool, place in wanted:
+            asked = (
+                select(changes.c.value_after)
+                .where(
+                    _IS_DRIFT,
+                    changes.c.tool == tool,
+                    changes.c.place == place,
+                    changes.c.kind == DiagnosticKind.RENAMED.value,
+                    changes.c.conversion == "parameter",
+                )
+                .limit(1)
+            )
+            name = _loaded(connection.execute(asked).scalar())
+            if isinstance(name, str) and name:
+                self.renamed[tool, place] = name
+        self.made: dict[tuple[str, str], str] = {}
+
+    def parameter(self, tool: str, place: str) -> str:
+        """The parameter at a place: ``items[*].price`` for ``$.items[*].Price``."""
+        key = (tool, place)
+        if key not in self.made:
+            self.made[key] = self._read(tool, place)
+        return self.made[key]
+
+    def _read(self, tool: str, place: str) -> str:
+        if place in ("$", ""):
+            return WHOLE
+        sent, declared = "$", ""
+        for segment in _SEGMENT.findall(place[1:]):
+            sent += segment
+            name = self.renamed.get((tool, sent))
+            declared += segment if name is None else f".{name}"
+        return declared.removeprefix(".")
+
+
+@dataclass(slots=True)
+class _Merged:
+    """One drift over all places and models where it stands."""
+
+    tool: str
+    parameter: str
+    kind: str
+    conversion: str
+    is_refusal: bool
+    of_calls: int
+    risk: int = 0
+    calls: int = 0
+    models: Counter[str] = field(default_factory=Counter)
+    places: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def label(self) -> str:
+        """The drift in a few words."""
+        return f"refused, {words(self.kind)}" if self.is_refusal else words(self.kind, self.conversion)
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether it says nothing against the parameter being declared."""
+        return (self.kind, self.conversion) not in _NOT_DECLARED
+
+
+def _merged(places: Iterable[_Place], names: _Names, tools: Mapping[str, Tally], models: set[str]) -> list[_Merged]:
+    """The drifts, the most frequent first; those of tools that do not exist are left out."""
+    made: dict[tuple[str, str, str, str, bool], _Merged] = {}
+    for item in places:
+        if item.tool not in tools:
+            continue
+        parameter = names.parameter(item.tool, item.place)
+        key = (item.tool, parameter, item.kind, item.conversion, item.is_refusal)
+        merged = made.get(key)
+        if merged is None:
+            merged = made[key] = _Merged(*key, tools[item.tool].calls)
+        merged.risk = max(merged.risk, item.risk)
+        merged.calls += item.calls
+        merged.models[item.model if item.model in models else OTHERS] += item.calls
+        merged.places[item.place] += item.calls
+    for merged in made.values():
+        merged.calls = min(merged.calls, merged.of_calls)
+    return sorted(made.values(), key=lambda item: (-item.calls, item.tool, item.parameter, item.kind, item.conversion))
+
+
+def _parameters(
+    connection: Connection, scope: Scope, names: _Names, tools: Mapping[str, Tally], models: set[str], drifts: Iterable[_Merged]
+) -> list[ParameterDrift]:
+    """How often each parameter was changed or refused, a call counted once."""
+    changed, refused, both = changes.c, failures.c, changes.alias()
+    asked = {
+        "changed": select(changed.tool, changed.place, changed.model, func.count(distinct(changed.record_id)))
+        .where(_IS_DRIFT, *scope.of(changes))
+        .group_by(changed.tool, changed.place, changed.model),
+        "refused": select(refused.tool, refused.place, refused.model, func.count(distinct(refused.record_id)))
+        .where(*scope.of(failures))
+        .group_by(refused.tool, refused.place, refused.model),
+        # Calls in which one place was both: few, and counted once.
+        "both": select(refused.tool, refused.place, refused.model, func.count(distinct(refused.record_id)))
+        .where(
+            *scope.of(failures),
+            exists().where(
+                both.c.record_id == refused.record_id,
+                both.c.place == refused.place,
+                ~and_(both.c.kind == DiagnosticKind.DEFAULTED.value, both.c.risk == int(Risk.INFO)),
+            ),
+        )
+        .group_by(refused.tool, refused.place, refused.model),
+    }
+    counted: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    by_model: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for what, question in asked.items():
+        for tool, place, model, calls in connection.execute(question.order_by(text("4 DESC")).limit(_GROUPS_READ)):
+            if tool not in tools:
+                continue
+            key = (tool, names.parameter(tool, place))
+            name = NO_MODEL if model is None else model
+            counted[key][what] += calls
+            by_model[key][name if name in models else OTHERS] += -calls if what == "both" else calls
+    declared = {(item.tool, item.parameter) for item in drifts if item.is_declared}
+    made = []
+    for (tool, parameter), found in counted.items():
+        calls = tools[tool].calls
+        drifted = min(found["changed"] + found["refused"] - found["both"], calls)
+        made.append(
+            ParameterDrift(
+                tool,
+                parameter,
+                (tool, parameter) in declared,
+                calls,
+                min(found["changed"], calls),
+                min(found["refused"], calls),
+                drifted,
+                dict(by_model[tool, parameter].most_common()),
+            )
+        )
+    order = {tool: place for place, tool in enumerate(sorted(tools, key=lambda name: (-tools[name].calls, name)))}
+    made.sort(key=lambda item: (-item.drifted, order[item.tool], item.parameter))
+    kept, rest = made[:_PARAMETERS], made[_PARAMETERS:]
+    kept.sort(key=lambda item: (order[item.tool], -item.share, item.parameter))
+    return kept + rest
+
+
+def _tool_groups(tools: Mapping[str, Tally], by_model: Mapping[str, Counter[str]], drifts: Sequence[_Merged]) -> list[Group]:
+    """The tools with their most frequent drift, the most used first."""
+    top: dict[str, _Merged] = {}
+    for item in drifts:
+        top.setdefault(item.tool, item)
+    made = []
+    for name in sorted(tools, key=lambda name: (-tools[name].calls, name)):
+        most = top.get(name)
+        said = ("", 0) if most is None else (f"{most.parameter}: {most.label}", most.calls)
+        made.append(Group(name, tools[name], *said, dict(by_model[name].most_common())))
+    return made
+
+
+def _model_groups(models: Mapping[str, Tally], shown: set[str], drifts: Sequence[_Merged]) -> list[Group]:
+    """The models with their most frequent drift, the most used first; the rare ones as one, at the end."""
+    top: dict[str, tuple[int, _Merged]] = {}
+    for item in drifts:
+        for model, calls in item.models.items():
+            if calls > top.get(model, (0, item))[0]:
+                top[model] = (calls, item)
+    tallies: dict[str, Tally] = defaultdict(Tally)
+    for name, tally in models.items():
+        tallies[name if name in shown else OTHERS] += tally
+    made = []
+    for name, tally in tallies.items():
+        most = top.get(name)
+        said = ("", 0) if most is None else (f"{most[1].tool}, {most[1].parameter}: {most[1].label}", most[0])
+        made.append(Group(name, tally, *said))
+    return sorted(made, key=lambda group: (group.name == OTHERS, -group.tally.calls, group.name))
+
+
+# -- examples ------------------------------------------------------------------------------------------------------------------------
+
+
+def _shown(connection: Connection, scope: Scope, item: _Merged) -> Drift:
+    """A drift with its examples and with what would prevent it."""
+    rows = [row for place, _ in item.places.most_common(_PLACES_SAMPLED) for row in _sampled(connection, scope, item, place)]
+    examples, expected, hint, conversion = _examples(item, rows)
+    risk = "" if item.is_refusal or not item.risk else Risk(item.risk).name.lower()
+    advice = advise(Seen(item.tool, item.parameter, item.kind, conversion, expected, hint, examples))
+    return Drift(
+        item.tool,
+        item.parameter,
+        item.kind,
+        item.conversion,
+        risk,
+        item.is_refusal,
+        item.calls,
+        item.of_calls,
+        dict(item.models.most_common()),
+        examples,
+        len(rows),
+        advice,
+    )
+
+
+def _sampled(connection: Connection, scope: Scope, item: _Merged, place: str) -> Sequence[Sequence[Any]]:
+    """The latest rows of a drift at one place."""
+    # Longer values cannot be examples; one character more says that they are cut.
+    if item.is_refusal:
+        row = failures.c
+        asked = select(
+            row.path,
+            func.substr(row.value, 1, _VALUE + 1),
+            func.substr(row.would_be, 1, 4 * _VALUE),
+            row.suggestion,
+            row.expected,
+            func.substr(row.detail, 1, _DETAIL),
+        ).where(row.tool == item.tool, row.place == place, row.reason == item.kind, *scope.of(failures))
+    else:
+        row = changes.c
+        asked = select(
+            row.path, func.substr(row.value_before, 1, _VALUE + 1), func.substr(row.value_after, 1, _VALUE + 1), row.suggestion
+        ).where(
+            _IS_DRIFT,
+            row.tool == item.tool,
+            row.place == place,
+            row.kind == item.kind,
+            row.conversion == item.conversion,
+            *scope.of(changes),
+        )
+    return connection.execute(asked.order_by(row.opened_at.desc()).limit(_SAMPLED)).all()
+
+
+def _examples(item: _Merged, rows: Sequence[Sequence[Any]]) -> tuple[tuple[Example, ...], str, str, str]:
+    """What came most often, what was expected, what the model was told, and the conversion."""
+    seen: Counter[tuple[str, str, str]] = Counter()
+    paths: dict[tuple[str, str, str], str] = {}
+    hints: Counter[str] = Counter()
+    conversions: Counter[str] = Counter()
+    expected = ""
+    for row in rows:
+        if item.is_refusal:
+            path, came, would_be, hint, expected, detail = row
+            made = _loaded(would_be)
+            planned = made if isinstance(made, dict) else {}
+            became = planned.get("after") or ""
+            conversions[str(planned.get("conversion", ""))] += 1
+        else:
+            path, came, became, hint = row
+            detail = ""
+        key = (_cut(came), _cut(became), detail or "")
+        seen[key] += 1
+        paths.setdefault(key, path)
+        hints[hint] += 1
+    examples = tuple(Example(*key[:2], count, key[2], paths[key]) for key, count in seen.most_common(_EXAMPLES))
+    conversion = conversions.most_common(1)[0][0] if conversions else item.conversion
+    return examples, expected, hints.most_common(1)[0][0] if hints else "", conversion
+
+
+def _cut(value: Any) -> str:
+    said = value if isinstance(value, str) else ""
+    return said if len(said) <= _VALUE else f"{said[:_VALUE]}..."
+
+
+def _loaded(value: str | None) -> Any:
+    if value is None:
+        return None
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
