@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     )
     from toolbox.providers import ExportReport, UnsupportedTool
     from toolbox.recovery.review import ReviewItem, ReviewQueue
+    from toolbox.redaction import Redaction
     from toolbox.registry import Registry, default_registry, tool
     from toolbox.results import ToolResult
     from toolbox.tools import Tool, ToolCall
@@ -101,6 +102,7 @@ _HOMES = {
     ),
     "normalizing": ("coerce_enums", "coerce_to_schema", "normalize_from_schema", "normalize_tool_args"),
     "recovery.review": ("ReviewItem", "ReviewQueue"),
+    "redaction": ("Redaction",),
     "registry": ("Registry", "default_registry", "tool"),
     "results": ("ToolResult",),
     "tools": ("Tool", "ToolCall"),
@@ -143,6 +145,7 @@ __all__ = [
     "PayloadError",
     "Policy",
     "ProseCalls",
+    "Redaction",
     "RegistrationError",
     "Registry",
     "RepairLevel",
