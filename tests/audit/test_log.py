@@ -1,4 +1,7 @@
-"""The log: silent until configured, one line of JSON an event, by levels, whatever a model sends."""
+"""The log: silent until configured, one line of JSON an event, by levels, whatever a model sends and an application configures.
+
+``TOOLBOX_HYPOTHESIS=thorough`` runs 10,000 calls of any kind.
+"""
 
 import asyncio
 import io
@@ -890,7 +893,11 @@ _ANYTHING = st.recursive(
     name=st.sampled_from(["take", "double", "fail"]) | st.text(st.characters(), max_size=400),
     call_id=st.none() | st.text(st.characters(), max_size=400) | st.integers() | st.builds(_Strange),
 )
-@hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture, hypothesis.HealthCheck.too_slow])
+@hypothesis.settings(
+    max_examples=10_000 if os.environ.get("TOOLBOX_HYPOTHESIS") == "thorough" else 150,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture, hypothesis.HealthCheck.too_slow],
+)
 def test_any_call(registry: Registry, lines: Lines, arguments: Any, metadata: Any, name: str, call_id: Any) -> None:
     """Each call is one line of RFC 8259 JSON in printable ASCII, under 16 kB, and none is lost."""
     lines.stream.seek(0)

@@ -382,7 +382,7 @@ _ANYTHING = st.recursive(
 
 @hypothesis.given(name=st.text(st.characters()), text=st.text(st.characters()), value=_ANYTHING, status=st.sampled_from(CallStatus))
 @hypothesis.example(name="\ud800" * 5_000, text="\x00\ud800\n" * 5_000, value=10**5_000, status=CallStatus.UNKNOWN_TOOL)
-@hypothesis.settings(max_examples=100, deadline=None)
+@hypothesis.settings(max_examples=5_000 if os.environ.get("TOOLBOX_HYPOTHESIS") == "thorough" else 100, deadline=None)
 def test_whatever_is_on_record(name: str, text: str, value: Any, status: CallStatus) -> None:
     """Nothing is lost, nothing is unbounded, and every text can be written by an exporter."""
     otel = Telemetry(capture_content=True)

@@ -132,8 +132,10 @@ def _fields(record: AuditRecord) -> dict[str, Any]:
         "duration_ms": round(record.duration_ms, 3),
         "arguments": _bounded(record.arguments, _ARGUMENTS),
     }
-    if record.call_id is not None:
-        fields["call_id"] = _cut(record.call_id if isinstance(record.call_id, str) else shorten(record.call_id), _NAME)
+    call_id: Any = record.call_id
+    if call_id is not None:
+        # A provider's id is a text, and what a caller passes may be anything.
+        fields["call_id"] = _cut(call_id if isinstance(call_id, str) else shorten(call_id), _NAME)
     if record.diagnostics:
         fields["changes"] = _lines(record.diagnostics, describe)
     if record.failures:
