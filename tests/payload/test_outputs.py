@@ -177,7 +177,62 @@ CODE: list[tuple[str, Calls]] = [
     ),
 ]
 
+ADD: Calls = [("math.add", {"a": 1, "b": 2})]
+OWN = "```python\ndef get_weather({0}):\n    return look_up()\n```\nSo:\n```python\nprint(get_weather(2, 'Paris'))\n```"
+LATER: Calls = [("get_weather", {"city": "Paris", "days": 2})]
+MORE_CODE: list[tuple[str, Calls]] = [
+    # what code does with a result
+    ("[round(math.add(1, 2), 3)]", ADD),
+    ("```python\nprint(round(math.add(a=1, b=2) * 100, 1), '%')\n```", ADD),
+    ("get_weather(city='Paris')['sky'] + ' here, ' + str([get_weather(city='Rome')][0]['sky'])", BOTH),
+    ("[get_weather(city='Paris')][0]['a'] + ', ' + [get_weather(city='Paris')][0]['b']\n\nThis joins the two.", WEATHER),
+    ("get_weather(city='Paris')['t'] / 2 - get_weather(city='Rome')['t'] / 2", BOTH),
+    # brackets and quotes in the wrong order, or one too many
+    ("[{'get_weather(city=\"Paris\")}']", WEATHER),
+    ("[{'get_weather(city=\"Paris\")}', {'get_weather(city=\"Rome\")}']", BOTH),
+    (f"[{JSON_CALL}), {JSON_ROME}]", BOTH),
+    (f"[{JSON_CALL}}}, {JSON_ROME}]", BOTH),
+    (f"[{JSON_CALL}}}]", WEATHER),
+    (f'{{"tool_calls": [{JSON_CALL}}}, {JSON_ROME}]}}', BOTH),
+    ("[get_weather({'city': 'Paris'}}), get_weather({'city': 'Rome'})]", BOTH),
+    # a brace is missing, and what follows shows that nothing else is
+    (f"[{JSON_CALL[:-1]}]", WEATHER),
+    (f"<tool_call>{JSON_CALL[:-1]}</tool_call><tool_call>{JSON_ROME}</tool_call>", BOTH),
+    # turns that end and begin
+    (f"<|im_start|>tool_call\n{JSON_CALL}<|im_end|>\n<|im_start|>tool_call\n{JSON_ROME}<|im_end|>", BOTH),
+    (f"{JSON_CALL}<|eot_id|>{JSON_ROME}<|eot_id|>", BOTH),
+    ("get_weather(city='Paris')<|im_end|>\n<|im_start|>assistant\nget_weather(city='Rome')<|im_end|>", BOTH),
+    # functions that the text writes itself
+    (OWN.format("days, city"), LATER),
+    (OWN.format("days: int, city: str = 'Rome'"), LATER),
+    ("```js\nconst get_weather = (days, city) => look_up();\nget_weather(2, 'Paris');\n```", LATER),
+    ("```js\nfunction get_weather(days, city) { return look_up(); }\nget_weather(2, 'Paris');\n```", LATER),
+    ("```python\ndef get_weather(place):\n    return look_up()\n\nget_weather(city='Paris')\n```", WEATHER),
+    ("```python\ndef add(b, a):\n    return a + b\n\nmath.add(1, 2)\n```", ADD),
+    # variables that are left to be filled in, or have no literal
+    ('```js\nconst home = "..."; // the city\nget_weather({city: home});\n```', [("get_weather", {"city": "home"})]),
+    ("```python\nhome = 'your_city_here'\nget_weather(city=home)\n```", [("get_weather", {"city": "home"})]),
+    ("```python\nhome = 'YOUR_CITY'\nhome = 'Paris'\nget_weather(city=home)\n```", WEATHER),
+    ("```python\nhome = 'your turn'\nget_weather(city=home)\n```", [("get_weather", {"city": "your turn"})]),
+    ("```js\nlet then = function (sky) {\n  show(sky);\n};\nstore(then);\n```", [("store", {"data": "then"})]),
+    ("```js\nconst then = (sky) => show(sky);\nstore(then);\n```", [("store", {"data": "then"})]),
+]
+
 NOTHING = [
+    "get_weather(city='Paris'), which is what I would try.",
+    "get_weather(city='Paris') takes 2 seconds.",
+    "get_weather(city='Paris') == 'sun' and get_weather(city='Rome')",
+    "get_weather(city='Paris') <b>is not to be run</b>",
+    OWN.format("x, y"),
+    OWN.format("days, city=(1, 2)"),
+    OWN.format("days, *rest"),
+    OWN.format(""),
+    '```js\nconst city = "YOUR_CITY";\nget_weather({city: city});\n```',
+    "```python\nhome = 'Paris'\nhome = 'YOUR_CITY'\nget_weather(city=home)\n```",
+    "```js\nconst go = () => {\n  get_weather({city: 'Paris'});\n};\n```",
+    "```js\nlet go = async function (x) {\n  get_weather({city: 'Paris'});\n};\n```",
+    f"[{JSON_CALL[:-1]}], {JSON_ROME}]",
+    '{"name": "get_weather", "arguments": {"city": "Paris", "days": [1]]}}',
     "I'm sorry, I can't do that.",
     "You could use get_weather for this.",
     "The function get_weather(city) returns the weather.",
@@ -223,7 +278,7 @@ def _plain(calls: Any) -> Calls:
     return [(call.name, call.arguments) for call in calls]
 
 
-@pytest.mark.parametrize(("raw", "calls"), SHAPES + CONVENTIONS + CODE)
+@pytest.mark.parametrize(("raw", "calls"), SHAPES + CONVENTIONS + CODE + MORE_CODE)
 def test_calls_are_found(tools: KnownTools, raw: Any, calls: Calls) -> None:
     """Every call that the model made comes out, with its name resolved."""
     assert _plain(find_calls(raw, known=tools)) == calls
@@ -253,6 +308,18 @@ def test_no_call_is_made_up(tools: KnownTools, raw: str) -> None:
         (
             "get_weather(city=paris)",
             [(DiagnosticKind.EXTRACTED, Risk.INFO, "a call as code"), (DiagnosticKind.REPAIRED, Risk.WARNING, "name taken as text")],
+        ),
+        (
+            f"[{JSON_CALL}}}]",
+            [(DiagnosticKind.EXTRACTED, Risk.INFO, "a call as code"), (DiagnosticKind.REPAIRED, Risk.WARNING, "bracket too many")],
+        ),
+        (
+            f"[{JSON_CALL[:-1]}]",
+            [(DiagnosticKind.EXTRACTED, Risk.INFO, "a call as code"), (DiagnosticKind.REPAIRED, Risk.WARNING, "missing bracket")],
+        ),
+        (
+            f"<tool_call>{JSON_CALL[:-1]}</tool_call>",
+            [(DiagnosticKind.EXTRACTED, Risk.INFO, "tool-call tags"), (DiagnosticKind.CLOSED, Risk.WARNING, "closing brackets")],
         ),
         (f"[{JSON_CALL}, {JSON_CALL}]", [(DiagnosticKind.DUPLICATE_CALL, Risk.WARNING, "the same call word for word")]),
         (

@@ -92,6 +92,8 @@ class Finder:
         layer: in how many texts this text stands.
         failures: how often there was nothing that could be read.
         fuel: how many characters may still be read; some are read twice, none often.
+        orders: parameters of functions that the text itself defines under the name of a tool, in its own order; None where it is not clear.
+        unfilled: variables that the text leaves to be filled in. Their names count as texts, but not where the parameter has the same name.
     """
 
     def __init__(self, text: str, known: KnownTools | None, policy: Policy, layer: int = 0) -> None:
@@ -103,6 +105,8 @@ class Finder:
         self.failures = 0
         self.layer = layer
         self.fuel = 8 * len(text) + 10_000
+        self.orders: dict[str, list[str] | None] = {}
+        self.unfilled: frozenset[str] = frozenset()
         self._names: dict[str, str | None] = {}
 
     def resolve(self, name: str) -> str | None:
@@ -239,6 +243,12 @@ class Finder:
         declared = list(self.known.parameters(name)) if self.known is not None else []
         if call.bare and _is_spoken_of(call, declared):
             return None
+        found = self._with_parameters(call, name, arguments, declared, notes)
+        return None if found is None or self._says_nothing(found.arguments) else found
+
+    def _with_parameters(
+        self, call: CallText, name: str, arguments: dict[str, Any], declared: Sequence[str], notes: list[Diagnostic]
+    ) -> FoundCall | None:
         if len(arguments) == 1 and not call.positional and self.known is not None:
             (key, inner), *_ = arguments.items()
             if key in ARGUMENT_KEYS and key not in declared and isinstance(inner, dict) and self._fits(inner, name, declared):
@@ -253,14 +263,30 @@ class Finder:
                 notes = _moved(notes, "$[0]", "$")
                 notes.append(step(DiagnosticKind.UNWRAPPED, Risk.WARNING, "an object as the only argument", "name the arguments"))
                 return FoundCall(name, first, None, tuple(notes))
-            if len(call.positional) > len(declared) or any(key in arguments for key in declared[: len(call.positional)]):
+            order = self._order(call.name, declared)
+            if len(call.positional) > len(order) or any(key in arguments for key in order[: len(call.positional)]):
                 return None
-            for index, (key, value) in enumerate(zip(declared, call.positional, strict=False)):
+            for index, (key, value) in enumerate(zip(order, call.positional, strict=False)):
                 arguments[key] = value
                 notes = _moved(notes, f"$[{index}]", path_text((None, key)))
                 path = path_text((None, key))
                 notes.append(Diagnostic(path, DiagnosticKind.BOUND, Risk.WARNING, value, value, "by position", "name the arguments"))
         return FoundCall(name, arguments, None, tuple(notes))
+
+    def _says_nothing(self, arguments: dict[str, Any]) -> bool:
+        """Whether an argument is left to be filled in, and its name says no more than the parameter's."""
+        return bool(self.unfilled) and any(
+            isinstance(value, str) and value in self.unfilled and squash(value) == squash(key) for key, value in arguments.items()
+        )
+
+    def _order(self, written: str, declared: Sequence[str]) -> Sequence[str]:
+        """The parameters in the order in which a call gives them; none where the text has an order of its own that is not clear."""
+        own = self.orders.get(written, ())
+        if not own:
+            return declared if own == () else ()
+        names = {squash(key): key for key in declared}
+        order = [names.get(squash(key), "") for key in own]
+        return order if all(order) else ()
 
     def _fits(self, value: dict[str, Any], name: str, declared: Sequence[str]) -> bool:
         names = {squash(key) for key in declared}

@@ -50,6 +50,9 @@ _OPENERS: Final = re.compile(
 _LABEL: Final = re.compile(r":[\s`*\"'\[(]*\Z")
 _CLOSERS: Final = re.compile(r"[\s\[\])}\"'`;,.+*/|&<>=-]*")
 _COMMENT: Final = re.compile(r"\s*(?:#|//|--|/\*)")
+# A turn, a tag or a text ends, whatever may follow.
+_TAG_AFTER: Final = re.compile(r"[\s\])}\"'`;.]{0,20}(?:<\|\w{1,30}\|>|</[a-z_]{1,30}>)")
+_TOKEN_BEFORE: Final = re.compile(r".*<\|\w{1,30}\|>", re.DOTALL)
 _DECLARES: Final = re.compile(
     r"\b(?:def|function|class|import|from|fn|func|public|private|static|void|new)\s+(?:[\w.$<>\[\]]++\s++){0,3}\Z"
 )
@@ -64,8 +67,21 @@ _BINDINGS: Final = re.compile(
 _BEFORE_ARROW: Final = re.compile(r"\s?\)?([\w$, ]{1,80})")
 # Nothing is assigned: a comment says what should stand here.
 _PLACEHOLDER: Final = re.compile(r"(?:/\*[^*]{0,200}+\*/|//[^\n]{0,200}+|#[^\n]{0,200}+|\.\.\.)[ \t]*+;?[ \t]*+(?:\n|\Z)")
-# An object of a declared class has no literal: where it stands in a call, its name is all that can be sent.
-_OBJECT: Final = re.compile(r"\n?[ \t]*+[A-Z]\w*+[ \t]++[\w$]++[ \t]*+=[ \t]*+new\s")
+# The same in quotes: "...", "your_key", "YOUR_API_KEY", "your text here".
+_UNFILLED: Final = re.compile(
+    r"[\W_]{0,20}(?:\.{3}|\u2026)[\W_]{0,20}"
+    r"|\W{0,3}(?:your[_A-Z-][\w-]{0,80}|YOUR[_-][\w-]{0,80}|[Yy]our [\w ]{1,80} here)\W{0,3}"
+)
+# An object of a declared class has no literal, nor has a function: where it stands in a call, its name is all that can be sent.
+_OBJECT: Final = re.compile(
+    r"\n?[ \t]*+(?:[A-Z]\w*+[ \t]++[\w$]++[ \t]*+=[ \t]*+new\s"
+    r"|(?:\w++[ \t]++)?[\w$]++[ \t]*+=[ \t]*+(?:(?:async\s++)?function\b|lambda\b|(?:async\s*+)?(?:[\w$]++|\([^()\n]{0,200}\))[ \t]*+=>))"
+)
+# Functions that the text writes itself, with their parameters.
+_DEFINED: Final = re.compile(
+    r"\b(?:def|function)\s++([\w$]++)\s*+\(([^()\n]{0,300})(\)?)|\b([\w$]++)\s*+=\s*+(?:async\s*+)?(?:function\s*+)?\(([^()\n]{0,300})\)\s*+(?:=>|\{)"
+)
+_DEFINED_PARAMETER: Final = re.compile(r"\s*+([\w$]++)\s*+(?:[:=?].*)?\Z")
 _NAMES: Final = re.compile(r"[^\W\d][\w$]*+")
 _END_OF_STATEMENT: Final = re.compile(r"[ \t]*+;?[ \t]*+(?:\n|\r|\Z|#|//)")
 _BRACKETS: Final = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?|[()]")
@@ -76,6 +92,11 @@ _SUBSCRIPTS: Final = re.compile(
     r"(?:\[\s?(?:-?\d{0,9}:?-?\d{0,9}|'[^'\n\]]{0,80}'|\"[^\"\n\]]{0,80}\")\s?\]"
     r"|\((?:https?:[^()\s]*+|None)?\)|\.[^\W\d]\w{0,80}(?:\(\))?)*+(?:\s*or\s*\[\])?"
 )
+# A piece of an expression that goes on after a result: an operator, a bracket, a number, a text, or a function that takes what follows.
+_PIECE: Final = re.compile(
+    r"\s?(?:[-+*/%,()\[\]{};.]|\d[\w.]{0,30}|'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|(?P<name>(?:[^\W\d]|\$)[\w.$]*+)\s?\()"
+)
+_PIECES: Final = 40
 # What a list of calls, or an object that stands for a call, can start with.
 _STARTS: Final = re.compile(r"\{\s*+(?:[\"'\u201c\u2018/#]|[^\W\d])|\[\s*+(?:[\[{\"'`(/#]|[^\W\d])")
 _BEFORE: Final = 100
@@ -90,8 +111,13 @@ _GUARD: Final = re.compile(
     r"|[}]?\s*+(?:if|else|while|catch|(?:export\s++)?(?:async\s++)?function)\b[^\n]*\{[ \t]*(?://[^\n]*)?\Z"
 )
 
-_ANY_GUARD: Final = re.compile(r"\b(?:if|elif|else|while|except|catch|def|function)\b")
+_ANY_GUARD: Final = re.compile(r"\b(?:if|elif|else|while|except|catch|def|function)\b|=>")
 _FUNCTION: Final = re.compile(r"(?:(?:export|default|async)\s++)*+(?:def|function)\s++([\w$]++)\s*+\(([^()\n]{0,200})")
+# A function that is assigned to a name, with its body on the lines below.
+_ASSIGNED_FUNCTION: Final = re.compile(
+    r"(?:(?:export|const|let|var)\s++)*+([\w$]++)\s*+=\s*+(?:async\s*+)?"
+    r"(?:function\b[^\n{]{0,200}|(?:\([^()\n]{0,200}\)|[\w$]++)\s*+=>\s*+)\{[ \t]*+(?://[^\n]*)?\Z"
+)
 _USES: Final = re.compile(r"(?<![\w$])(?<!def )(?<!function )[\w$]++(?=\s?\(|\s?\))")
 
 
@@ -121,10 +147,11 @@ def _guarded(text: str) -> list[tuple[int, int]]:
                     found[-1] = (found[-1][0], start + len(line))
                 else:
                     found.append((start, start + len(line)))
-            function = _FUNCTION.match(stripped)
+            assigned = _ASSIGNED_FUNCTION.match(stripped) if "{" in stripped else None
+            function = assigned or _FUNCTION.match(stripped)
             if function is not None and function.group(1) in used:
                 pass
-            elif _GUARD.match(stripped) is not None:
+            elif assigned is not None or _GUARD.match(stripped) is not None:
                 guards.append(indent)
         start += len(line)
     return found
@@ -178,6 +205,7 @@ class _Scan:
         self.guards = _guarded(self.text)
         self.guard = 0
         self.denied = -1
+        self.goes_on = -1
 
     def run(self) -> list[Statement]:
         position = 0
@@ -276,8 +304,11 @@ class _Scan:
         before = self._line_before(start)
         if (fenced and self._is_example(start)) or (self.guards and self._is_guarded(start)):
             return False
-        if not before or before.isspace():
+        if not before or before.isspace() or start <= self.goes_on:
             return True
+        if "|>" in before:
+            token = _TOKEN_BEFORE.match(before)
+            before = before if token is None else before[token.end() :]
         if fenced and not bracket:
             opening = before.lstrip()
             stands = before.count('"') % 2 == 0 or opening.startswith(('"', "'", "["))
@@ -345,13 +376,34 @@ class _Scan:
         position = after.end() if after is not None else end
         if position >= len(self.text) or self.text.find("\n", end, position) >= 0 or _COMMENT.match(self.text, position):
             return True
+        if "<" in self.text[end:position] and _TAG_AFTER.match(self.text, end) is not None:
+            return True
         if self.text[position] == "{":
             try:
                 return bool(self.finder.calls_at(position))
             except (Broken, PayloadError):
                 return False
         name = _NEXT_CALL.match(self.text, position)
-        return name is not None and self.finder.resolve(name.group(1)) is not None
+        if name is not None and self.finder.resolve(name.group(1)) is not None:
+            return True
+        return self._goes_on(end)
+
+    def _goes_on(self, end: int) -> bool:
+        """Whether what follows a call on its line is code that does something with the result, as in ``round(f(1), 2)``."""
+        text = self.text
+        position = end
+        for _ in range(_PIECES):
+            if position >= len(text) or text[position] in "\r\n`" or _COMMENT.match(text, position):
+                return True
+            piece = _PIECE.match(text, position)
+            if piece is None:
+                return False
+            name = piece.group("name")
+            if name is not None and self.finder.resolve(name) is not None:
+                self.goes_on = piece.start("name")
+                return True
+            position = piece.end()
+        return False
 
     def _name_before_object(self, name: str, start: int, brace: int) -> int:
         finder = self.finder
@@ -387,9 +439,23 @@ def _bound_names(text: str) -> set[str]:
     return names
 
 
-def _variables(finder: Finder) -> tuple[dict[str, Any], frozenset[str]]:
-    """The names to which the text assigns one plain value, with the value, and the names that stand for something else."""
+class _Variables(NamedTuple):
+    """What the text says of names.
+
+    Attributes:
+        found: the names to which it assigns one plain value, with the value.
+        unreadable: the names that stand for something else.
+        unfilled: the names to which it assigns a text that only says that something is to be filled in.
+    """
+
+    found: dict[str, Any]
+    unreadable: frozenset[str]
+    unfilled: frozenset[str]
+
+
+def _variables(finder: Finder) -> _Variables:
     found: dict[str, Any] = {}
+    unfilled: set[str] = set()
     text = finder.text
     unreadable = _bound_names(text)
     used = _used(text) if "def " in text or "function " in text else frozenset[str]()
@@ -398,7 +464,7 @@ def _variables(finder: Finder) -> tuple[dict[str, Any], frozenset[str]]:
         if function.group(1) in used and finder.resolve(function.group(1)) is None:
             unreadable.update(_NAMES.findall(function.group(2)))
     if "=" not in text:
-        return found, frozenset(unreadable)
+        return _Variables(found, frozenset(unreadable), frozenset())
     end = 0
     readable = True
     for assignment in _ASSIGNMENT.finditer(text):
@@ -419,13 +485,35 @@ def _variables(finder: Finder) -> tuple[dict[str, Any], frozenset[str]]:
             readable = False
         if readable and _END_OF_STATEMENT.match(text, finder.end) is not None:
             end = finder.end
-            found[name] = value
+            if isinstance(value, str) and _UNFILLED.fullmatch(value) is not None:
+                unfilled.add(name)
+            else:
+                found[name] = value
         else:
             unreadable.add(name)
-    return {name: value for name, value in found.items() if name not in unreadable}, frozenset(unreadable)
+    readable_ones = {name: value for name, value in found.items() if name not in unreadable}
+    return _Variables(readable_ones, frozenset(unreadable), frozenset(unfilled.difference(found)))
+
+
+def _orders(finder: Finder) -> dict[str, list[str] | None]:
+    """The parameters, in order, of functions that have a tool's name and are written in the text; None where they can't be told."""
+    orders: dict[str, list[str] | None] = {}
+    text = finder.text
+    if "def " not in text and "function" not in text and "=>" not in text:
+        return orders
+    for defined in _DEFINED.finditer(text):
+        name, listed, closed = defined.group(1, 2, 3) if defined.group(1) else (*defined.group(4, 5), ")")
+        if finder.known is None or finder.resolve(name) is None:
+            continue
+        parts = [_DEFINED_PARAMETER.match(part) for part in listed.split(",")]
+        order = [part.group(1) for part in parts if part is not None]
+        told = bool(closed) and len(order) == len(parts) and orders.get(name, order) == order
+        orders[name] = order if told else None
+    return orders
 
 
 def statements(finder: Finder) -> list[Statement]:
     """The calls of a text that stand as statements, in order."""
-    finder.reader.variables, finder.reader.unreadable = _variables(finder)
+    finder.reader.variables, finder.reader.unreadable, finder.unfilled = _variables(finder)
+    finder.orders = _orders(finder)
     return _Scan(finder).run()

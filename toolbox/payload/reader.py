@@ -73,6 +73,12 @@ _CONSTANTS: Final[dict[str, Any]] = {
 _JSON_WORDS: Final = frozenset(("true", "false", "null"))
 
 _MEMBER_ENDS: Final = "\"'}]\u201d\u2019"
+# What follows on a closing bracket that nothing opened, in a list; and on a list in which the last object was not closed.
+_AFTER_STRAY: Final = re.compile(r"[\s)}]{0,20}(?:[\]}]|,\s*+[\w{\[\"'])")
+_AFTER_STRAY_BRACE: Final = re.compile(r"[\s)}]{0,20}(?:\]|,\s*+\{)")
+_AFTER_STRAY_IN_CALL: Final = re.compile(r"\s*+[,)]")
+_AFTER_ALL: Final = re.compile(r"\s*+(?:```|<|\Z)")
+_CLOSING_TAG: Final = re.compile(r"</[A-Za-z_]\w*>")
 
 # What was mended, with the risk and the advice that goes on record.
 REPAIRS: Final[dict[str, tuple[Risk, str]]] = {
@@ -93,6 +99,7 @@ REPAIRS: Final[dict[str, tuple[Risk, str]]] = {
     "quote without its partner": (Risk.WARNING, "write texts in double quotes"),
     "operator between calls": (Risk.WARNING, "put calls into a list"),
     "missing bracket": (Risk.WARNING, "close every bracket"),
+    "bracket too many": (Risk.WARNING, "close no bracket twice"),
     "missing comma": (Risk.WARNING, "put a comma between members"),
     "number notation": (Risk.WARNING, "write numbers as JSON does"),
     "number as key": (Risk.WARNING, "write keys in double quotes"),
@@ -115,7 +122,19 @@ class Reader(Scanner):
         unreadable: names that stand for values that can not be read; they do not count as texts.
     """
 
-    __slots__ = ("_attempts", "_bare", "_calls", "_names", "_nodes", "_trail", "duplicates", "unreadable", "variables")
+    __slots__ = (
+        "_attempts",
+        "_bare",
+        "_calls",
+        "_names",
+        "_nodes",
+        "_objects",
+        "_trail",
+        "_tuples",
+        "duplicates",
+        "unreadable",
+        "variables",
+    )
 
     def __init__(self, text: str, limits: Limits, names: Callable[[str], bool] | None = None) -> None:
         super().__init__(text, limits)
@@ -132,6 +151,8 @@ class Reader(Scanner):
         self._trail: list[str | int] = []
         self._calls = False
         self._bare = ""
+        # How many objects and how many round brackets are open.
+        self._objects = self._tuples = 0
 
     # -- entry points ---------------------------------------------------------------------------------------------------------------
 
@@ -183,8 +204,15 @@ class Reader(Scanner):
     def _object(self, depth: int) -> Any:
         if depth >= self._limits.depth:
             raise too_deep(self._limits)
-        if self._calls and self._names is not None and self._holds_quoted_call():
-            return self._array(depth, "}")
+        mark = self._quote_of_call() if self._calls and self._names is not None else ""
+        if mark:
+            return self._set_of_calls(depth, mark)
+        self._objects += 1
+        members = self._members(depth)
+        self._objects -= 1
+        return members
+
+    def _members(self, depth: int) -> dict[str, Any]:
         members: dict[str, Any] = {}
         self.position += 1
         first = True
@@ -220,10 +248,19 @@ class Reader(Scanner):
             if self._end_of_member("}", depth, "a comma or a closing brace was expected after a value"):
                 return members
 
-    def _holds_quoted_call(self) -> bool:
-        """Whether a brace opens a set of calls, as in ``{'f(a=1)'}``, and no object."""
+    def _set_of_calls(self, depth: int, mark: str) -> list[Any]:
+        """Calls in quotes in a brace; brace and quote may have changed places at its end, as in ``{'f(a=1)}'``."""
+        items = self._array(depth, "}")
+        if not self.cut and self.text.startswith(mark, self.position) and AFTER_QUOTED.match(self.text, self.position + 1):
+            self.position += 1
+            self.repairs["quote without its partner"] = None
+        return items
+
+    def _quote_of_call(self) -> str:
+        """The quote before the first call where a brace opens a set of calls, as in ``{'f(a=1)'}``, and no object."""
         found = _QUOTED_NAME.match(self.text, self.position + 1)
-        return found is not None and self._names is not None and self._names(found.group(1))
+        is_call = found is not None and self._names is not None and self._names(found.group(1))
+        return self.text[found.start(1) - 1] if found is not None and is_call else ""
 
     def _end_of_member(self, closer: str, depth: int, why: str) -> bool:
         """Whether the container ends here; else the next member starts."""
@@ -241,6 +278,12 @@ class Reader(Scanner):
         if mark == closer:
             self.position += 1
             return True
+        if mark in ")}" and self._is_stray(mark, closer, position):
+            self.repairs["bracket too many"] = None
+            self.position += 1
+            return self._end_of_member(closer, depth, why)
+        if closer == "}" and self._lacks_its_end(mark, depth, position):
+            return True
         # A member without a comma before it: only where it can't be part of the value before it.
         if closer == "}":
             apart = position > before or self.text[before - 1] in _MEMBER_ENDS
@@ -250,6 +293,28 @@ class Reader(Scanner):
         if not fits:
             raise Broken(position, why)
         self.repairs["missing comma"] = None
+        return False
+
+    def _is_stray(self, mark: str, closer: str, position: int) -> bool:
+        """Whether a bracket closes nothing: a second one after an object in a list, or a round one where none is open."""
+        text = self.text
+        if text[position - 1] not in "}])":
+            return False
+        if mark == "}":
+            if closer != "]" or self._objects > (1 if self._calls else 0):
+                return False  # deeper inside nobody can say which bracket is the one too many
+            follows = _AFTER_STRAY_BRACE if self._objects else _AFTER_STRAY
+            return follows.match(text, position + 1) is not None
+        return not self._code and self._tuples == 0 and _AFTER_STRAY.match(text, position + 1) is not None
+
+    def _lacks_its_end(self, mark: str, depth: int, position: int) -> bool:
+        """Whether an object ends without its brace, where all around it shows that nothing else is missing."""
+        if mark == "]" and depth == 1 and self._objects == 1 and not self._code and _AFTER_ALL.match(self.text, position + 1):
+            self.repairs["missing bracket"] = None
+            return True
+        if mark == "<" and depth == 0 and _CLOSING_TAG.match(self.text, position):
+            self.cut = Cut.CLOSERS
+            return True
         return False
 
     def _only_comma_left(self, closer: str) -> bool:
@@ -400,7 +465,9 @@ class Reader(Scanner):
 
     def _tuple(self, depth: int) -> Any:
         start = self.position
+        self._tuples += 1
         items = self._array(depth, ")")
+        self._tuples -= 1
         if self.cut:
             return items
         inner = self.text[start + 1 : self.position - 1].rstrip()
@@ -496,6 +563,13 @@ class Reader(Scanner):
             elif self._quote and text.startswith(self._quote, self.position) and AFTER_QUOTED.match(text, self.position + 1):
                 self.repairs["missing bracket"] = None
                 return
+            elif (
+                mark == "}" and not self._objects and text[self.position - 1] == "}" and _AFTER_STRAY_IN_CALL.match(text, self.position + 1)
+            ):
+                self.repairs["bracket too many"] = None
+                self.position += 1
+                if text.startswith(",", self.position):
+                    self.position += 1
             elif mark != ")":
                 raise Broken(self.position, "a comma or a closing bracket was expected after an argument")
 

@@ -18,7 +18,7 @@ __all__ = ["TAGGED_JSON"]
 
 _TAGS: Final = ("<tool_call", "<function_call", "<functioncall", "<tool_use", "<|tool_call", "<|im_start|>", "<tools>", "<function>")
 _OPENING: Final = re.compile(
-    r"<(?:tool_calls?|function_calls?|functioncall|tool_use|tools|function)>|<\|tool_calls?\|>|<\|im_start\|>(?:assistant\b)?"
+    r"<(?:tool_calls?|function_calls?|functioncall|tool_use|tools|function)>|<\|tool_calls?\|>|<\|im_start\|>(?:(?:assistant|tool_call|function_call)\b)?"
 )
 _NAME: Final = re.compile(r"[\w.-]+")
 
