@@ -20,7 +20,7 @@ from toolbox.recording import in_thread
 from toolbox.recovery.review.book import MACHINE, Book, Store
 from toolbox.recovery.review.item import ReviewEvent, ReviewItem
 from toolbox.recovery.review.letters import DeadLetterFile, DeadLetters
-from toolbox.recovery.review.running import Ends, Run, Tools, claim, run, run_async, tool_of, unchanged
+from toolbox.recovery.review.running import Ends, Run, Tools, claim, run, run_async, tool_of, unchanged, whole
 from toolbox.recovery.review.shown import (
     Proposal,
     attempts_of,
@@ -372,8 +372,7 @@ class ReviewQueue:
         tool = tool_of(registry, item) if registry is not None else self._tools.get(item.tool)
 
         def as_shown(now: ReviewItem) -> Mapping[str, Any]:
-            if now.arguments is None:
-                raise ReviewError("arguments", f"nothing of the item {item_id} can run as it is: correct it first", item_id)
+            whole(now)
             if now.hash != shown_hash:
                 raise ReviewError(
                     "hash", f"the item {item_id} is not what was shown: look at it again, and approve the hash that it has", item_id

@@ -28,7 +28,7 @@ from toolbox.errors import (
 from toolbox.recording import in_thread
 from toolbox.recovery.review.book import ALIVE, Book
 from toolbox.recovery.review.item import ReviewItem
-from toolbox.recovery.review.shown import examine
+from toolbox.recovery.review.shown import examine, hash_of
 from toolbox.recovery.review.states import ReviewStep, after
 from toolbox.results import ToolResult
 from toolbox.tools import Tool
@@ -82,14 +82,26 @@ def tool_of(tools: Tools, item: ReviewItem) -> Tool:
         raise ReviewError("no_tool", f"the item {item.id} is for {error}", item.id) from error
 
 
+def whole(item: ReviewItem) -> None:
+    """Hold what an item shows against its hash.
+
+    Raises:
+        ReviewError: it shows nothing that could run, or something else than its hash says.
+    """
+    if item.arguments is None or item.invoked is None:
+        raise ReviewError("arguments", f"nothing of the item {item.id} can run as it is: correct it first", item.id)
+    if item.hash != hash_of(item.tool, item.version, item.arguments, item.invoked):
+        raise ReviewError("hash", f"what the item {item.id} shows was changed behind the queue's back: correct it or reject it", item.id)
+
+
 def unchanged(tool: Tool, item: ReviewItem, known: Mapping[str, Any]) -> None:
     """Hold an item against the tool as it is now.
 
     Raises:
         ReviewError: its arguments do not fit any more, or would come to something else than what is shown.
     """
-    if item.arguments is None:
-        raise ReviewError("arguments", f"nothing of the item {item.id} can run as it is: correct it first", item.id)
+    whole(item)
+    assert item.arguments is not None  # as it is whole
     try:
         shown = examine(tool, item.arguments, item.secrets, known)
     except ReviewError as error:

@@ -111,21 +111,14 @@ def examine(tool: Tool, arguments: Mapping[str, Any], needed: Collection[str] = 
     if failures:
         text = CoercionReport(None, {}, [], failures, secret=tool.secret).to_text()
         raise ReviewError("arguments", f"the arguments do not fit {tool.name} as it is now. {text}")
-    targets = {name: target for target, name in _names(tool).items()}
-    invoked = {**shown_values(tool, report.value), **{targets.get(name, name): MASK for name in unseen}}
+    invoked = {**shown_values(tool, report.value), **dict.fromkeys(unseen, MASK)}
     version = version_of(tool)
     return Shown(invoked, hash_of(tool.name, version, arguments, invoked), version, report)
 
 
 def shown_values(tool: Tool, values: Mapping[str, Any]) -> dict[str, Any]:
     """The coerced values as JSON, those of secrets masked."""
-    names = _names(tool)
-    return {key: MASK if tool.secret and not shows(tool, names.get(key, key)) else _as_json(item) for key, item in values.items()}
-
-
-def _names(tool: Tool) -> dict[str, str]:
-    """The name that the function gives to a parameter -> the name that a model gives to it, which an alias makes another."""
-    return {item.name if item.target is None else item.target: item.name for item in tool.parameters}
+    return {name: MASK if tool.secret and not shows(tool, name) else _as_json(item) for name, item in values.items()}
 
 
 def _as_json(value: Any) -> Any:
@@ -200,8 +193,7 @@ def settle(
         needed: names of the secrets among them.
         known: the values of those that are at hand.
     """
-    targets = {name: target for target, name in _names(tool).items()}
-    wanted = canonical({**shown_values(tool, report.value), **{targets.get(name, name): MASK for name in needed}})
+    wanted = canonical({**shown_values(tool, report.value), **dict.fromkeys(needed, MASK)})
     for candidate in (_read_back(tool, report.value), given):
         open_ones = {name: exact_json(item) for name, item in candidate.items() if name not in needed}
         if any(item is ABSENT for item in open_ones.values()):
@@ -217,10 +209,8 @@ def settle(
 
 
 def _read_back(tool: Tool, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The coerced values by the names that a model gives, without the defaults of secrets."""
-    names = _names(tool)
-    named = {names.get(key, key): item for key, item in values.items()}
-    return {name: item for name, item in named.items() if not tool.secret or shows(tool, name)}
+    """The coerced values, without the defaults of secrets."""
+    return {name: item for name, item in values.items() if not tool.secret or shows(tool, name)}
 
 
 def _named(tool: Tool, key: str) -> str:
