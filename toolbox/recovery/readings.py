@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from toolbox.coercion import Coercer, build_coercer
+from toolbox.coercion.numerals import read_numeral
 from toolbox.coercion.scalars import NO_VALUE_WORDS
-from toolbox.diagnostics import INVALID, Outcome
+from toolbox.diagnostics import INVALID, Outcome, Risk
 from toolbox.errors import AmbiguousMatch, PayloadError
 from toolbox.json_values import json_value
 from toolbox.matching import ChoiceIndex, MatchLevel
@@ -85,8 +86,9 @@ def _says_nothing(before: Any) -> bool:
 
 def _is_number_said(node: NumberType, before: str, after: Any, label: Label) -> bool:
     number = exact(after)
-    if number is None and node.decimal and isinstance(after, str):
-        number = number_said(after, Label(), whole=False)
+    if number is None and isinstance(after, str):
+        plainly = read_numeral(after.strip())
+        number = plainly.value if plainly.risk is Risk.INFO else None
     return number is not None and number == number_said(before, label, whole=isinstance(node, IntegerType))
 
 
@@ -117,7 +119,7 @@ def _is_choice_said(node: EnumType, before: str, after: Any) -> bool:
             match = index.find(before, MatchLevel.TYPO)
             if match is None or match.level is not MatchLevel.TYPO or not _is_slip(before, match.choice):
                 return False
-        elif match.risk is not None and match.risk > 2:
+        elif match.risk is not None and match.risk > Risk.WARNING:
             return False
     except AmbiguousMatch:
         return False
