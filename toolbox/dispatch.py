@@ -376,8 +376,10 @@ def _fill_failed(
         fill_refused(record, tool, payload, error.report if report is None and isinstance(error, ToolboxError) else report)
     if refused is not None:
         _add_notes(record, refused)
-    text = str(raised) if isinstance(raised, ToolboxError) else type(raised).__name__
-    record.error = text if tool.redaction is None else tool.redaction.message(text)
+    record.error = str(raised) if isinstance(raised, ToolboxError) else type(raised).__name__
+    # Errors of toolbox's own are made of parts that have been redacted; an application's own may say anything.
+    if tool.redaction is not None and type(raised).__module__ != ToolboxError.__module__:
+        record.error = tool.redaction.text(record.error)
 
 
 def _add_notes(record: AuditRecord, refused: Refused) -> None:

@@ -112,6 +112,7 @@ def snapshot(
     hide: Callable[[str], bool] | None = None,
     mask: str = "***",
     write: Callable[[str], str] | None = None,
+    write_key: Callable[[str], str] | None = None,
     number: Callable[[float], Any] | None = None,
 ) -> Any:
     """A JSON-safe copy of any value: bounded, never raising, whatever the value holds (cycles, depth, a raising ``__repr__``).
@@ -121,12 +122,13 @@ def snapshot(
         bounds: how much of it is kept; what is cut is said in its place.
         hide: tells by its key whether a value is masked, at any depth.
         mask: what stands for a masked value.
-        write: makes of each text, keys too, the text that is kept, before it is cut.
+        write: makes of each text the text that is kept, before it is cut.
+        write_key: the same for keys.
         number: the same for numbers, of which it may make a text.
     """
     if write is None:
         return _Snapshot(bounds, hide, mask).copy(value, bounds.depth)
-    return _Rewritten(bounds, hide, mask, write, number).copy(value, bounds.depth)
+    return _Rewritten(bounds, hide, mask, write, write_key, number).copy(value, bounds.depth)
 
 
 class _Snapshot:
@@ -157,6 +159,8 @@ class _Snapshot:
             return int(value) if value.bit_length() < 4_000 else f"<integer of about {value.bit_length() * 3 // 10:,} digits>"
         return float(value) if math.isfinite(value) else str(float(value))
 
+    key = scalar
+
     def compound(self, value: Any, depth: int) -> Any:
         plain = _fields_of(value) if not isinstance(value, Mapping | list) else value
         if isinstance(plain, Mapping | list | tuple | set | frozenset):
@@ -175,7 +179,7 @@ class _Snapshot:
             if self.left <= 0:
                 made["..."] = f"<{len(value) - len(made):,} more>"
                 break
-            text = self.scalar(key if isinstance(key, str) else str(key))
+            text = self.key(key if isinstance(key, str) else str(key))
             made[text] = self.mask if self.hide is not None and self.hide(text) else self.copy(item, depth - 1)
         return made
 
@@ -198,10 +202,12 @@ class _Rewritten(_Snapshot):
         hide: Callable[[str], bool] | None,
         mask: str,
         write: Callable[[str], str],
+        write_key: Callable[[str], str] | None,
         number: Callable[[float], Any] | None,
     ) -> None:
         super().__init__(bounds, hide, mask)
         self.write = write
+        self.write_key = write_key
         self.number = number
 
     def scalar(self, value: Any) -> Any:
@@ -211,6 +217,10 @@ class _Rewritten(_Snapshot):
         if isinstance(made, str):
             return self.write(made)
         return made if self.number is None else self.number(made)
+
+    def key(self, value: Any) -> Any:
+        text = str(value)
+        return super().scalar(text if self.write_key is None else self.write_key(text))
 
 
 def json_text(value: Any, bounds: Bounds = _DEFAULT_BOUNDS, *, ascii_only: bool = False) -> str:

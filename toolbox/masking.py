@@ -50,7 +50,7 @@ def masked(
     shown = list(diagnostics), list(failures)
     if tool.secret:
         shown = _without_secrets(tool, bound, diagnostics, failures)
-    return shown if tool.redaction is None else _redacted(tool.redaction, bound, *shown)
+    return shown if tool.redaction is None else _redacted(tool, tool.redaction, bound, *shown)
 
 
 def _without_secrets(
@@ -94,7 +94,7 @@ def _masked_failure(item: Failure) -> Failure:
 
 
 def _redacted(
-    redaction: Redaction, bound: Any, diagnostics: Sequence[Diagnostic], failures: Sequence[Failure]
+    tool: Tool, redaction: Redaction, bound: Any, diagnostics: Sequence[Diagnostic], failures: Sequence[Failure]
 ) -> tuple[list[Diagnostic], list[Failure]]:
     """The same as a redaction shows it: values masked by key, also where a text beside them quotes one, and every text redacted."""
     secrets = _texts_of(_under_keys(redaction, bound)) if redaction.keys else []
@@ -105,27 +105,20 @@ def _redacted(
     def value(item: Any) -> Any:
         if item is None or item is ABSENT or item is MASK or (redaction.redactor is None and isinstance(item, int | float)):
             return item
-        return redaction.value(item)
+        return redaction.value(item, known=tool.names)
 
     def change(item: Diagnostic) -> Diagnostic:
         if redaction.hides_at(item.path) and item.kind not in _WITHOUT_VALUES:
             item = _masked_diagnostic(item)
-        return replace(
-            item,
-            path=redaction.message(item.path),
-            before=value(item.before),
-            after=value(item.after),
-            conversion=text(item.conversion),
-            suggestion=text(item.suggestion),
-        )
+        path = redaction.path(item.path, tool.names)
+        return replace(item, path=path, before=value(item.before), after=value(item.after), suggestion=text(item.suggestion))
 
     def failure(item: Failure) -> Failure:
         if item.value is not ABSENT and redaction.hides_at(item.path):
             item = _masked_failure(item)
         return replace(
             item,
-            path=redaction.message(item.path),
-            expected=redaction.message(item.expected),
+            path=redaction.path(item.path, tool.names),
             value=value(item.value),
             detail=text(item.detail),
             suggestion=text(item.suggestion),
@@ -146,7 +139,7 @@ def hidden(tool: Tool, value: Any) -> Any:
     if not isinstance(value, Mapping):
         if tool.secret or redaction is None:
             return MASK
-        return redaction.unread(value) if isinstance(value, str | bytes | bytearray) else redaction.value(value)
+        return redaction.unread(value) if isinstance(value, str | bytes | bytearray) else redaction.value(value, known=tool.names)
     try:
         shown = {key: item if shows(tool, str(key)) else MASK for key, item in value.items()}
     except Exception:  # noqa: BLE001 - a mapping of someone's own may do anything
@@ -155,7 +148,9 @@ def hidden(tool: Tool, value: Any) -> Any:
     def is_secret(key: str) -> bool:
         return tool.bind.names.resolve(key) in tool.secret
 
-    return snapshot(shown, hide=is_secret) if redaction is None else redaction.value(shown, also=is_secret if tool.secret else None)
+    if redaction is None:
+        return snapshot(shown, hide=is_secret)
+    return redaction.value(shown, also=is_secret if tool.secret else None, known=tool.names)
 
 
 # -- what the function raised --------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
@@ -166,19 +166,39 @@ class Redaction:
             return MASK
         return str(shown)
 
-    def value(self, value: Any, bounds: Bounds = _BOUNDS, also: Callable[[str], bool] | None = None) -> Any:
+    def value(
+        self, value: Any, bounds: Bounds = _BOUNDS, *, also: Callable[[str], bool] | None = None, known: Collection[str] = frozenset()
+    ) -> Any:
         """A JSON-safe copy of a value as it may be seen: bounded, masked by key, each text of it redacted.
 
         Args:
             value: any value.
             bounds: how much of it is kept.
             also: tells of more keys whose values are masked.
+            known: keys that are the application's own, and no text of a model's.
         """
         hides: Callable[[str], bool] | None = self.hides if self._patterns else None
         if also is not None:
             hides = also if hides is None else lambda key: self.hides(key) or also(key)
-        number = None if self.redactor is None else self._number
-        return snapshot(value, bounds, hide=hides, mask=MASK, write=self.text, number=number)
+        if self.redactor is None:
+            return snapshot(value, bounds, hide=hides, mask=MASK, write=self.text)
+
+        def write_key(key: str) -> str:
+            return key if key in known else self.message(key)
+
+        return snapshot(value, bounds, hide=hides, mask=MASK, write=self.text, write_key=write_key, number=self._number)
+
+    def path(self, path: str, known: Collection[str] = frozenset()) -> str:
+        """A path as it may be seen: its keys redacted, but for those that are the application's own."""
+        if self.redactor is None:
+            return path
+
+        def key(found: re.Match[str]) -> str:
+            name = found[1] or found[2]
+            shown = name if name in known else self.message(name)
+            return found[0] if shown == name else f"['{shown}']"
+
+        return _PATH_KEYS.sub(key, path)
 
     def touches(self, value: Any) -> bool:
         """Whether anything in a value is not shown as it is."""

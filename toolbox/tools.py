@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, cast
 
@@ -92,6 +92,7 @@ class Tool:
         on_audit_failure: what becomes of a call whose record cannot be opened; None for the registry's rule.
         redaction: what is masked beside its secret parameters; None for nothing.
         guarded: whether anything is masked at all.
+        names: every name that its parameters and their fields have, where a redaction leaves them alone.
         bind: makes an object of arguments of a payload.
         coerce: makes the arguments that the function takes of that object.
     """
@@ -117,6 +118,7 @@ class Tool:
     on_audit_failure: OnAuditFailure | None = None
     redaction: Redaction | None = None
     guarded: bool = False
+    names: frozenset[str] = field(default=frozenset(), repr=False)
     bind: Binder = field(repr=False, kw_only=True)
     coerce: Coercer = field(repr=False, kw_only=True)
 
@@ -142,7 +144,8 @@ class Tool:
         document = _with_secret_keys(self.document, both.hides) if both.keys else self.document
         secret = self.secret | _secret_fields(document)
         schema = write_schema(_without_secret_defaults(document, secret)) if both.keys else self.schema
-        return replace(self, document=document, schema=schema, secret=secret, redaction=both, guarded=True, flat=False)
+        names = frozenset(_names(document))
+        return replace(self, document=document, schema=schema, secret=secret, redaction=both, guarded=True, flat=False, names=names)
 
     def under(self, policy: Policy, name: str | None = None) -> Tool:
         """The same tool under a registry's policy, and perhaps under another name."""
@@ -318,10 +321,24 @@ def _with_secret_keys(document: Document, hides: Callable[[str], bool]) -> Docum
         return map_children(node, marked)
 
     def _hidden_field(item: Field) -> Field:
-        names = (item.name, *item.aliases, *(() if item.target is None else (item.target,)))
-        return replace(item, secret=True) if not item.secret and any(map(hides, names)) else item
+        return replace(item, secret=True) if not item.secret and any(map(hides, _names_of(item))) else item
 
     return Document(marked(document.root), {name: marked(node) for name, node in document.definitions.items()})
+
+
+def _names_of(item: Field) -> tuple[str, ...]:
+    return (item.name, *item.aliases, *(() if item.target is None else (item.target,)))
+
+
+def _names(document: Document) -> Iterator[str]:
+    """Every name of a parameter, or of a field inside one."""
+    pending: list[Type] = [document.root, *document.definitions.values()]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ObjectType):
+            for item in node.fields:
+                yield from _names_of(item)
+        pending.extend(children(node))
 
 
 def _without_secret_defaults(document: Document, secret: frozenset[str]) -> Document:

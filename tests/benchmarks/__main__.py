@@ -6,7 +6,7 @@ import importlib
 import sys
 
 # Those that need data which is installed on purpose are run by name: see their own text.
-USUAL = ("dispatch", "imports", "matching", "schemas", "growth")
+USUAL = ("dispatch", "imports", "matching", "schemas", "growth", "redaction")
 ON_REQUEST = ("recovery", "report")
 
 

@@ -143,7 +143,7 @@ class AuditRecord:
             self.call_id = call_id if redaction is None else redaction.message(str(call_id))
         if metadata is not None or current_metadata() is not NO_METADATA:
             said = with_current_metadata(metadata)
-            self.metadata = snapshot(said) if redaction is None else redaction.value(said)
+            self.metadata = snapshot(said) if redaction is None else redaction.value(said, known=said or ())
         self._started = _clock()
         return self
 
