@@ -19,6 +19,7 @@ from toolbox.masking import hidden
 from toolbox.tools import Tool
 
 if TYPE_CHECKING:
+    from asyncio import Future
     from concurrent.futures import ThreadPoolExecutor
 
 __all__ = ["deliver", "deliver_async", "fill_refused", "fill_running", "in_thread", "open_record", "open_record_async", "status_of"]
@@ -144,14 +145,25 @@ async def deliver_async(record: AuditRecord, services: Services, status: CallSta
     record.end(status)
     if not is_silent():
         log_record(record)
+    waiting: list[Future[None]] = []
     for sink in services.sinks.all:
-        try:
-            if may_wait and getattr(sink, "blocking", False):
-                await in_thread(partial(sink, record))
-            else:
-                sink(record)
-        except Exception as error:  # noqa: BLE001 - see deliver
-            _count_loss(services, sink, error)
+        if may_wait and getattr(sink, "blocking", False):
+            # All have the record before one is waited for: a cancellation meanwhile keeps it from none.
+            waiting.append(_started(partial(_give, record, services, sink)))
+        else:
+            _give(record, services, sink)
+    if waiting:
+        import asyncio
+
+        for given in waiting:
+            await asyncio.shield(given)
+
+
+def _give(record: AuditRecord, services: Services, sink: Any) -> None:
+    try:
+        sink(record)
+    except Exception as error:  # noqa: BLE001 - see deliver
+        _count_loss(services, sink, error)
 
 
 # -- threads for what waits ----------------------------------------------------------------------------------------------------------
@@ -180,8 +192,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_threads)
 
 
+def _started(work: Callable[[], _T]) -> Future[_T]:
+    import asyncio
+
+    return asyncio.get_running_loop().run_in_executor(_threads(), work)
+
+
 async def in_thread(work: Callable[[], _T]) -> _T:
     """Do what waits for a disk or a server in a thread; a cancellation does not stop it, and does not wait for it."""
     import asyncio
 
-    return await asyncio.shield(asyncio.get_running_loop().run_in_executor(_threads(), work))
+    return await asyncio.shield(_started(work))

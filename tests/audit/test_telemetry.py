@@ -734,6 +734,49 @@ def test_what_runs_on_after_its_time(otel: Telemetry) -> None:
     assert seen == [call]
 
 
+@pytest.mark.usefixtures("no_complaints")
+@pytest.mark.parametrize("place", [0, 1])
+def test_cancelled_while_another_sink_waits(otel: Telemetry, place: int) -> None:
+    """Both sinks have the record, whichever comes first, and what was current is current again."""
+    kept, is_waiting, may_go, is_written = MemorySink(), threading.Event(), threading.Event(), threading.Event()
+
+    class Slow:
+        blocking = True
+
+        def __call__(self, record: AuditRecord) -> None:
+            is_waiting.set()
+            may_go.wait()
+            kept(record)
+            is_written.set()
+
+    sinks: list[Any] = [Slow()]
+    sinks.insert(place, otel.sink)
+    registry = _registry(*sinks)
+    seen: list[bool] = []
+
+    async def caller() -> None:
+        with otel.tracer.start_as_current_span("around") as around:
+            try:
+                await registry.adispatch("double", {"number": 1})
+            finally:
+                seen.append(trace.get_current_span() is around)
+
+    async def main() -> None:
+        task = asyncio.create_task(caller())
+        await asyncio.to_thread(is_waiting.wait)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        may_go.set()
+        await asyncio.to_thread(is_written.wait)
+
+    asyncio.run(main())
+    assert seen == [True]
+    assert [_attributes(span)["toolbox.outcome"] for span in otel.spans if "double" in span.name] == ["done"]
+    assert [item.status for item in kept.records] == ["done"]
+    assert otel.sink._open == {}
+
+
 def test_a_sink_that_is_added_while_a_call_runs(otel: Telemetry) -> None:
     """It makes the span of the call from the record."""
     registry = _registry()
