@@ -1,7 +1,7 @@
 """How long a drift report of a million records takes: ``python -m tests.benchmarks report [records] [url]``.
 
-The records are written in bulk, since the store's own way would take minutes; the tables and their indices are the store's. Without a URL, an
-SQLite file in a temporary folder is made.
+The records are written in bulk, since the store's own way would take minutes; the tables and their indices are the store's. Without a
+URL, an SQLite file in a temporary folder is made.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ __all__ = ["START", "fill", "main"]
 
 START: Final = 1_782_000_000.0
 _PART: Final = 20_000
+_PREFIX: Final = "7c5a0b5e6a5f4d7bb2f1c9d0e8a4f6b3-"
 
 
 class Drifts(NamedTuple):
@@ -159,7 +160,7 @@ def fill(store: AuditStore, count: int, *, seed: int = 7, days: float = 30.0) ->
 
 def _add(rows: _Rows, drawn: random.Random, by_tool: dict[str, list[Drifts]], number: int, moment: float) -> None:
     model = drawn.choices(list(MODELS), [share for share, _ in MODELS.values()])[0]
-    record_id = f"7c5a0b5e6a5f4d7bb2f1c9d0e8a4f6b3-{number:x}"
+    record_id = f"{_PREFIX}{number:x}"
     if drawn.random() < 0.004:
         rows.records.append(_record(record_id, moment, drawn.choice(STRANGERS), model, "unknown_tool", None))
         return
@@ -250,11 +251,13 @@ def _store(url: str) -> Iterator[AuditStore]:
         try:
             yield store
         finally:
-            for table in (changes, failures, records):
-                column = table.c.id if table is records else table.c.record_id
-                store.transact(
-                    lambda connection, table=table, column=column: connection.execute(delete(table).where(column.like("7c5a0b5e%")))
-                )  # type: ignore[misc]
+            store.transact(_clear)
+
+
+def _clear(connection: Connection) -> None:
+    for table in (changes, failures, records):
+        column = table.c.id if table is records else table.c.record_id
+        connection.execute(delete(table).where(column.startswith(_PREFIX)))
 
 
 def _timed(said: str, work: Callable[[], Any]) -> Any:

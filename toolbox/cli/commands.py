@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
-from toolbox.cli import calling, listing, parsing, replaying
+from toolbox.cli import calling, listing, parsing, replaying, reporting
 from toolbox.cli.inputs import read_payload, read_whole
 from toolbox.cli.loading import load_registry, tightened
 from toolbox.cli.printing import Printer
@@ -106,6 +106,22 @@ def _replay(
         raise UsageProblem(f"--fail-over is a share in percent, from 0 to 100, and not {fail_over:g}")
     printer = Printer()
     return replaying.replay(_registry(tools, policy, printer), file, printer, raw=raw, as_json=json, fail_over=fail_over)
+
+
+@_app.command(name="report")
+def _report(
+    store: Annotated[str, Parameter(help="the records: the SQLite file that a registry's AuditStore writes, or its URL")],
+    /,
+    *,
+    html: Annotated[str | None, Parameter(help="write it as one HTML page, which opens offline, to this file")] = None,
+    since: Annotated[str | None, Parameter(help="from this moment on: 2026-07-02, 2026-07-02T14:30Z, or 7d for so long ago")] = None,
+    until: Annotated[str | None, Parameter(help="up to this moment, written alike")] = None,
+    tool: Annotated[str | None, Parameter(help="only calls of this tool")] = None,
+    model: Annotated[str | None, Parameter(help="only calls of this model, as the metadata names it")] = None,
+    json: _Json = False,
+) -> int:
+    """Show how models drift from the types of the tools, and what would prevent it."""
+    return reporting.report(store, Printer(), html=html, as_json=json, since=since, until=until, tool=tool, model=model)
 
 
 @_app.command(name="parse")

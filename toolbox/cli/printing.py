@@ -21,7 +21,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["RISK_STYLES", "Cell", "Column", "Printer", "one_line", "several_lines"]
+__all__ = ["RISK_STYLES", "Cell", "Column", "Printer", "Row", "one_line", "several_lines"]
 
 RISK_STYLES: Final = {"info": "cyan", "warning": "yellow", "risky": "red"}
 _GAP: Final = "  "

@@ -198,7 +198,7 @@ def _by_alias(seen: Seen) -> str:
 def _meant_for(seen: Seen) -> str:
     """The parameter that an undeclared name was taken to be meant for, with that name as an alias of it."""
     found = _MEANT.search(seen.hint)
-    return f"{found['name'] if found else '...'}: Annotated[..., Param(alias={_written(seen.key)})]"
+    return f"{found['name']}: Annotated[..., Param(alias={_written(seen.key)})]" if found else ""
 
 
 _MEANT: Final = re.compile(r"(?:Did you mean|It may be meant for) (?P<name>\w+)")
