@@ -50,6 +50,7 @@ def walk(tool: Tool, payload: Any, services: Services, call: Call = PLAIN_CALL) 
     if services.sinks.all or not is_silent():
         record = _begun(tool.name, tool.policy.name, call.call_id, call.metadata, tool.redaction)
     report = refused = None
+    opening: Sequence[Any] = ()
     try:
         report = check(tool, payload, services.known, call.found)
         positional: Sequence[Any] = ()
@@ -67,8 +68,9 @@ def walk(tool: Tool, payload: Any, services: Services, call: Call = PLAIN_CALL) 
         else:
             if record is not None:
                 fill_running(record, tool, payload, report)
-                if services.sinks.opening:
-                    open_record(record, tool, services)
+                opening = services.sinks.opening
+                if opening:
+                    open_record(record, tool, services, opening)
             try:
                 value = invoke(tool, positional, keywords, tool.timeout_s if call.timeout_s is None else call.timeout_s)
             except BaseException as error:  # noqa: BLE001 - it is raised again, as what it means
@@ -77,12 +79,12 @@ def walk(tool: Tool, payload: Any, services: Services, call: Call = PLAIN_CALL) 
         raised = _noted(tool, services, call, error)
         if record is not None:
             _fill_failed(record, tool, payload, report, refused, error, raised)
-            deliver(record, services, status_of(record, error))
+            deliver(record, services, status_of(record, error), opening)
         if raised is error:
             raise
         raise raised from error
     if record is not None:
-        deliver(record, services, _DONE if refused is None else _fill_answered(record, refused))
+        deliver(record, services, _DONE if refused is None else _fill_answered(record, refused), opening)
     if services.breaker is not None and (call.metadata is not None or current_metadata() is not NO_METADATA):
         _passed(tool, services, call)
     return value, report
@@ -99,6 +101,7 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
     if services.sinks.all or not is_silent():
         record = _begun(tool.name, tool.policy.name, call.call_id, call.metadata, tool.redaction)
     report = refused = None
+    opening: Sequence[Any] = ()
     try:
         report = check(tool, payload, services.known, call.found)
         positional: Sequence[Any] = ()
@@ -119,8 +122,9 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
         else:
             if record is not None:
                 fill_running(record, tool, payload, report)
-                if services.sinks.opening:
-                    await open_record_async(record, tool, services)
+                opening = services.sinks.opening
+                if opening:
+                    await open_record_async(record, tool, services, opening)
             try:
                 ended = await invoke_async(tool, positional, keywords, tool.timeout_s if call.timeout_s is None else call.timeout_s)
                 value = ended.take()
@@ -131,12 +135,13 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
         if record is not None:
             _fill_failed(record, tool, payload, report, refused, error, raised)
             # A coroutine that is being closed may wait for nothing more.
-            await deliver_async(record, services, status_of(record, error), may_wait=not isinstance(error, GeneratorExit))
+            may_wait = not isinstance(error, GeneratorExit)
+            await deliver_async(record, services, status_of(record, error), opening, may_wait=may_wait)
         if raised is error:
             raise
         raise raised from error
     if record is not None:
-        await deliver_async(record, services, _DONE if refused is None else _fill_answered(record, refused))
+        await deliver_async(record, services, _DONE if refused is None else _fill_answered(record, refused), opening)
     if services.breaker is not None and (call.metadata is not None or current_metadata() is not NO_METADATA):
         _passed(tool, services, call)
     return value, report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -80,26 +80,26 @@ def _copied_value(value: Any) -> Any:
 # -- opening -------------------------------------------------------------------------------------------------------------------------
 
 
-def open_record(record: AuditRecord, tool: Tool, services: Services) -> None:
+def open_record(record: AuditRecord, tool: Tool, services: Services, opening: Sequence[Any]) -> None:
     """Tell the sinks that ask for it that the function is about to run.
 
     Raises:
         AuditError: a sink could not, and such a call must not run.
     """
-    for sink in services.sinks.opening:
+    for sink in opening:
         try:
             sink.opened(record)
         except Exception as error:  # noqa: BLE001 - whatever an application's sink does, the tool's settings say what becomes of the call
             _not_opened(record, tool, services, sink, error)
 
 
-async def open_record_async(record: AuditRecord, tool: Tool, services: Services) -> None:
+async def open_record_async(record: AuditRecord, tool: Tool, services: Services, opening: Sequence[Any]) -> None:
     """The same for asynchronous code: a sink that waits is called in a thread.
 
     Raises:
         AuditError: a sink could not, and such a call must not run.
     """
-    for sink in services.sinks.opening:
+    for sink in opening:
         try:
             if getattr(sink, "blocking", False):
                 await in_thread(partial(sink.opened, record))
@@ -128,25 +128,39 @@ def _count_loss(services: Services, sink: Any, error: Exception) -> None:
     warn("audit_sink_failed", sink=type(sink).__name__, error=type(error).__name__)
 
 
-def deliver(record: AuditRecord, services: Services, status: CallStatus) -> None:
-    """Close a record, and give it to the log and to every sink; one that fails is counted and never changes the result of the call."""
+def deliver(record: AuditRecord, services: Services, status: CallStatus, opened: Sequence[Any] = ()) -> None:
+    """Close a record, and give it to the log and to every sink; one that fails is counted and never changes the result of the call.
+
+    Args:
+        record: the record.
+        services: whose sinks get it.
+        status: how the call ended.
+        opened: the sinks that were told that the call runs; one that was removed meanwhile is told of its end all the same.
+    """
     record.end(status)
     if not is_silent():
         log_record(record)
-    for sink in services.sinks.all:
+    for sink in services.sinks.all if opened is services.sinks.opening or not opened else _takers(services, opened):
         try:
             sink(record)
         except Exception as error:  # noqa: BLE001 - whatever an application's sink does, the call has had its effect already
             _count_loss(services, sink, error)
 
 
-async def deliver_async(record: AuditRecord, services: Services, status: CallStatus, *, may_wait: bool = True) -> None:
+def _takers(services: Services, opened: Sequence[Any]) -> list[Any]:
+    present = services.sinks.all
+    return [*present, *(sink for sink in opened if not any(sink is other for other in present))]
+
+
+async def deliver_async(
+    record: AuditRecord, services: Services, status: CallStatus, opened: Sequence[Any] = (), *, may_wait: bool = True
+) -> None:
     """The same for asynchronous code: a sink that waits is called in a thread, unless nothing may be waited for any more."""
     record.end(status)
     if not is_silent():
         log_record(record)
     waiting: list[Future[None]] = []
-    for sink in services.sinks.all:
+    for sink in services.sinks.all if opened is services.sinks.opening or not opened else _takers(services, opened):
         if may_wait and getattr(sink, "blocking", False):
             # All have the record before one is waited for: a cancellation meanwhile keeps it from none.
             waiting.append(_started(partial(_give, record, services, sink)))

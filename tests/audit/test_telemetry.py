@@ -777,6 +777,26 @@ def test_cancelled_while_another_sink_waits(otel: Telemetry, place: int) -> None
     assert otel.sink._open == {}
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_sink_that_is_removed_while_a_call_runs(otel: Telemetry, is_async: bool) -> None:
+    """It gets the end of what it has seen begin, and nothing that comes after."""
+    other = Telemetry()
+    registry = _registry(otel, other)
+
+    @registry.tool
+    def remove() -> None:
+        registry.remove_sink(otel.sink)
+        registry.dispatch("double", {"number": 1})
+
+    if is_async:
+        asyncio.run(registry.adispatch("remove", {}))
+    else:
+        registry.dispatch("remove", {})
+    assert [(span.name, _attributes(span)["toolbox.outcome"]) for span in otel.spans] == [("execute_tool remove", "done")]
+    assert len(other.spans) == 2
+    assert not trace.get_current_span().is_recording()
+
+
 def test_a_sink_that_is_added_while_a_call_runs(otel: Telemetry) -> None:
     """It makes the span of the call from the record."""
     registry = _registry()
