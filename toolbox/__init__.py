@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from toolbox.annotations import Converter, Injected, OpenEnum, Param
     from toolbox.audit import AuditRecord, CallStatus, MemorySink, call_metadata
+    from toolbox.audit.report import DriftReport, drift_report
     from toolbox.audit.store import AuditStore
     from toolbox.audit.telemetry import OpenTelemetrySink
     from toolbox.diagnostics import ABSENT, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Risk
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "annotations": ("Converter", "Injected", "OpenEnum", "Param"),
     "audit": ("AuditRecord", "CallStatus", "MemorySink", "call_metadata"),
+    "audit.report": ("DriftReport", "drift_report"),
     "audit.store": ("AuditStore",),
     "audit.telemetry": ("OpenTelemetrySink",),
     "diagnostics": ("ABSENT", "CoercionReport", "Diagnostic", "DiagnosticKind", "Failure", "FailureReason", "Risk"),
@@ -125,6 +127,7 @@ __all__ = [
     "Converter",
     "Diagnostic",
     "DiagnosticKind",
+    "DriftReport",
     "ExportReport",
     "ExtractedPayload",
     "Failure",
@@ -168,6 +171,7 @@ __all__ = [
     "coerce_enums",
     "coerce_to_schema",
     "default_registry",
+    "drift_report",
     "extract_arguments",
     "fuzzy_match_enum",
     "normalize_from_schema",
