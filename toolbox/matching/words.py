@@ -49,12 +49,15 @@ NEGATIONS: Final = frozenset({
     # less of it, or none
     "minus", "less", "lacking", "lacks", "missing", "zero", "hardly", "barely", "scarcely", "rarely", "seldom", "almost", "nearly",
     # beside it in order, place or time, not at it
-    "below", "above", "under", "over", "before", "after", "until", "till", "unless", "off", "out", "former", "formerly",
+    "below", "above", "under", "over", "before", "after", "until", "till", "unless", "off", "out",
+    # at another time, not now
+    "former", "formerly", "previous", "previously", "past", "erstwhile", "onetime", "future", "prospective", "aspiring",
 })
 # Verbs that end, keep away or take back what stands beside them.
 ENDINGS: Final = _forms(
     "avoid skip stop cancel undo abort prevent refuse fail deny ban block ignore omit drop disable expire discontinue reject remove delete "
-    "revoke forbid prohibit suspend terminate deprecate disallow decline cease quit withdraw"
+    "revoke forbid prohibit suspend terminate deprecate disallow decline cease quit withdraw "
+    "retire lapse resign"
 ) | {"forbade", "forbidden", "undid", "undone", "withdrew", "withdrawn"}
 # The plain negations of other languages that are written with spaces; a word of two languages blocks in both.
 FOREIGN: Final = frozenset({
@@ -82,7 +85,10 @@ INNER_FOREIGN: Final = (
     "않", "못", "없", "아니", "말고",  # Korean
 )
 # Two words that turn round only together.
-TURNING_PAIRS: Final = frozenset({("far", "from"), ("away", "from"), ("free", "of"), ("free", "from"), ("rid", "of"), ("short", "of")})
+TURNING_PAIRS: Final = frozenset({
+    ("far", "from"), ("away", "from"), ("free", "of"), ("free", "from"), ("rid", "of"), ("short", "of"),
+    ("used", "to"), ("yet", "to"), ("about", "to"), ("going", "to"), ("ready", "to"), ("would", "be"),
+})
 # Words that put what stands beside them in a list or in a ratio: the value is not the choice alone.
 JOINING: Final = frozenset({
     "or", "and", "vs", "versus", "per", "either", "both", "between", "xor",
