@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection, delete, insert
 
 from toolbox import AuditStore
-from toolbox.audit.report import drift_report
+from toolbox.audit.report import drift_page, drift_report
 from toolbox.audit.store.tables import changes, failures, records
 
 __all__ = ["START", "fill", "main"]
@@ -279,6 +279,6 @@ def main(arguments: list[str]) -> None:
         _timed("report of the last 7 days", lambda: drift_report(store, since=START + 23 * 86_400))
         _timed("report of one tool", lambda: drift_report(store, tool="search_flights"))
         _timed("report of one model", lambda: drift_report(store, model="local-8b"))
-        page = _timed("the page", report.to_html)
+        page = _timed("the page", lambda: drift_page(report))
         print(f"{'size of the page':44} {len(page.encode()) / 1000:8.0f} kB")
         assert report.total.calls == count

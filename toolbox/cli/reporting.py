@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolbox.audit.report import Drift, DriftReport, Example, Group, ParameterDrift, drift_report
+from toolbox.audit.report import Drift, DriftReport, Example, Group, ParameterDrift, drift_page, drift_report
 from toolbox.audit.report.drift import count_text, percent_text, span_text, time_text
 from toolbox.cli.printing import RISK_STYLES, Cell, Column, Printer, Row
 from toolbox.cli.problems import UsageProblem
@@ -124,7 +124,7 @@ def _check_target(html: str, place: str) -> None:
 
 def _write(html: str, made: DriftReport) -> None:
     try:
-        Path(html).write_text(made.to_html(), encoding="utf-8")
+        Path(html).write_text(drift_page(made), encoding="utf-8")
     except (OSError, ValueError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise UsageProblem(f"{html} cannot be written: {why}") from error

@@ -10,7 +10,7 @@ from toolbox.audit.report.drift import Advice, Bucket, Drift, DriftReport, Examp
 if TYPE_CHECKING:
     from toolbox.audit.store import AuditStore
 
-__all__ = ["Advice", "Bucket", "Drift", "DriftReport", "Example", "Group", "ParameterDrift", "Tally", "drift_report"]
+__all__ = ["Advice", "Bucket", "Drift", "DriftReport", "Example", "Group", "ParameterDrift", "Tally", "drift_page", "drift_report"]
 
 
 def drift_report(
@@ -40,6 +40,13 @@ def drift_report(
 
     scope = Scope(_seconds("since", since), _seconds("until", until), tool, model, store.unknown_after_s)
     return store.read(lambda connection: ask(connection, scope, source))
+
+
+def drift_page(report: DriftReport) -> str:
+    """The report as one HTML page that needs nothing else: no network, no script. It opens offline, and every text of a model is escaped."""
+    from toolbox.audit.report.page import write_page
+
+    return write_page(report)
 
 
 def _seconds(name: str, moment: float | datetime.datetime | None) -> float | None:

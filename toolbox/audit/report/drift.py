@@ -343,12 +343,6 @@ class DriftReport:
             "left_out": dict(self.left_out),
         }
 
-    def to_html(self) -> str:
-        """The report as one page that needs nothing else: no network, no script."""
-        from toolbox.audit.report.page import write_page
-
-        return write_page(self)
-
 
 def _share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
