@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from toolbox.coercion.builder import Builder, Coercer, check_constraints
 from toolbox.coercion.embedded import read_embedded, rebased
@@ -28,8 +28,10 @@ from toolbox.matching import MatchLevel, NameIndex, closest
 from toolbox.policy import Missing, Unknown
 from toolbox.types import Field, NeverType, ObjectType, Type, UnionType, nullable
 
-__all__ = ["Names", "object_type", "shared_duplicates"]
+__all__ = ["OTHER_SPELLING", "Names", "object_type", "shared_duplicates"]
 
+OTHER_SPELLING: Final = "each property under its own name"
+"""What is expected where a key is refused that the schema allows, since it is another spelling of a declared one."""
 UNKNOWN_NAMED = 5
 NEAR_LOOKED_AT = 100
 NAMES_SHOWN = 8
@@ -439,7 +441,7 @@ class _Fields:
                 suggestion = f"It was given as {known} too" if known in given else f"Send it as {known}"
             else:
                 suggestion = f"The parameters are {', '.join(list(self.by_name)[:NAMES_SHOWN]) or 'none'}"
-            out.fail(place, FailureReason.UNKNOWN, "no such parameter", item, "", suggestion)
+            out.fail(place, FailureReason.UNKNOWN, OTHER_SPELLING if self.open else "no such parameter", item, "", suggestion)
             return False
         hint = f"It may be meant for {near[0]}" if near else f"{known} was given too" if known in given else ""
         risk = RISKY if doubtful else WARNING

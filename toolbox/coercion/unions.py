@@ -9,9 +9,10 @@ from typing import Any, Final, NamedTuple
 from toolbox.coercion.builder import Builder, Coercer, single_item
 from toolbox.coercion.formats import FORMATS
 from toolbox.coercion.judge import BEST_EFFORT, INFO, RISKY, STRING, WARNING
-from toolbox.coercion.objects import Names
+from toolbox.coercion.objects import OTHER_SPELLING, Names
 from toolbox.coercion.scalars import NO_VALUE_WORDS, NULL_WORDS, is_single
 from toolbox.diagnostics import ABSENT, INVALID, Diagnostic, DiagnosticKind, FailureReason, Outcome, Path, Risk, path_text, shorten
+from toolbox.policy import STRICT
 from toolbox.types import (
     AnyType,
     ArrayType,
@@ -147,6 +148,8 @@ class _Members:
             )
             for item in members
         )
+        self.builder = builder
+        self._exact: dict[int, Coercer] = {}
         self.takes_arrays = any(member.kind in _HOLDING_ARRAYS for member in self.members)
         resolved = [(member, builder.resolve(member.node).instance) for member in self.members]
         self.makers = tuple((member, instance) for member, instance in resolved if instance is not None)
@@ -193,8 +196,21 @@ class _Members:
             else:
                 cost = sum(_WEIGHT[found.risk] for found in trial.diagnostics if not _is_default(found))
                 mended.append((cost, member, made, trial))
-        if self.one_of and len(clean) + len(filled) > 1:
-            return self.fits_several(value, path, out)
+        if self.one_of:
+            if len(clean) + len(filled) > 1:
+                return self.fits_several(value, path, out)
+            misspelt = [trial for trial in failed if _is_misspelt(trial)]
+            if misspelt and (clean or filled):
+                # The schema allows the key that was refused, so by the schema the value fits that member too.
+                out.adopt(misspelt[0])
+                return INVALID
+            if mended:
+                fits, made = self.fitting(value, path, out)
+                if fits > 1:
+                    return self.fits_several(value, path, out)
+                if made is not INVALID and not filled:
+                    # What fits as it came is left alone.
+                    return made
         if clean:
             return self.from_clean(clean, value)
         if filled:
@@ -206,10 +222,22 @@ class _Members:
             return self.from_mended(mended, failed, value, path, out)
         return self.refuse(failed, value, path, out)
 
-    def fitting(self, made: Any, path: Path) -> int:
-        """How many members take a value as it is."""
-        trials = [(member, Outcome()) for member in self.candidates(made)]
-        return sum(_unchanged(made, member.coerce(made, path, trial)) and not trial.failures for member, trial in trials)
+    def fitting(self, value: Any, path: Path, out: Outcome) -> tuple[int, Any]:
+        """How many members a value fits as it is, by the schema; and what the last that takes it makes of it, or `INVALID`.
+
+        A looser policy may change what fits, so the strictest one counts.
+        """
+        count, made = 0, INVALID
+        for member in self.candidates(value):
+            if id(member.node) not in self._exact:
+                self._exact[id(member.node)] = self.builder.under(STRICT).build(member.node)
+            trial = Outcome(out.known)
+            found = self._exact[id(member.node)](value, path, trial)
+            if found is not INVALID and not trial.failures:
+                count, made = count + 1, found
+            elif _is_misspelt(trial):
+                count += 1
+        return count, made
 
     def fits_several(self, value: Any, path: Path, out: Outcome) -> Any:
         return out.fail(path, FailureReason.AMBIGUOUS, self.expected, value, "it fits more than one of the alternatives, and must fit one")
@@ -278,7 +306,7 @@ class _Members:
                 path, FailureReason.AMBIGUOUS, self.expected, value, f"it could be read as {readings}", "Send the value in its own type"
             )
         # What was changed must fit one alternative as well, not only what came.
-        if self.one_of and self.fitting(chosen[1], path) > 1:
+        if self.one_of and self.fitting(chosen[1], path, out)[0] > 1:
             return self.fits_several(value, path, out)
         out.adopt(chosen[2])
         return chosen[1]
@@ -289,6 +317,10 @@ class _Members:
         readings = [failure for failure in details if failure.would_be is not None and failure.path == path_text(path)]
         if readings:
             nearly = next((failure for failure in readings if failure.reason is FailureReason.TOO_RISKY), readings[0])
+            after = None if nearly.would_be is None else nearly.would_be.after
+            if self.one_of and self.fitting(after, path, out)[0] > 1:
+                detail = f"{shorten(after)} would fit more than one of the alternatives"
+                return out.fail(path, nearly.reason, self.expected, value, detail)
             return out.fail(path, nearly.reason, self.expected, value, nearly.detail, nearly.suggestion, nearly.would_be)
         deeper = [trial for trial in failed if trial.failures and len(trial.failures[0].path) > len(path_text(path))]
         if deeper:
@@ -299,6 +331,11 @@ class _Members:
         if found is not None:
             return out.fail(path, found.reason, self.expected, value, found.detail, found.suggestion)
         return out.fail(path, FailureReason.WRONG_TYPE, self.expected, value)
+
+
+def _is_misspelt(trial: Outcome) -> bool:
+    """Whether a member refused a value only for keys that are other spellings of its own and that its schema allows."""
+    return bool(trial.failures) and all(failure.expected == OTHER_SPELLING for failure in trial.failures)
 
 
 def _is_default(found: Diagnostic) -> bool:

@@ -285,7 +285,7 @@ class _Reader:
             inside = found.items() if keyword in MAPS else [(None, found)]
             for key, item in inside:
                 self.read(item, scope, at(keyword) if key is None else at(keyword, key))
-        if _says_nothing(schema.get("not")):
+        if "not" in schema and _says_nothing(self.copied(schema["not"], scope)):
             return NeverType()
         says_nothing = {
             "contains": False,
