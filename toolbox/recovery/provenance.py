@@ -57,7 +57,9 @@ __all__ = ["Change", "Invention", "Provenance", "trace"]
 _FORCED: Final = 4
 """So many keys with foreign names can at most be told apart by what their values fit."""
 _REFERENCES: Final = 100
-_STEPS: Final = 200_000
+_STEPS: Final = 20_000
+_TRIAL: Final = 20
+"""What trying one alternative costs in steps: alternatives inside of alternatives multiply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,8 @@ class _Trace:
                 self.field(node, names.declared.get(name), value, made[name][1], place, out)
             elif name in renamed:
                 target = renamed[name]
-                self.field(node, names.declared[target], value, made[target][1], (path, target), out)
+                # At the place where it came from: what is not declared there may be meant for something secret.
+                self.field(node, names.declared[target], value, made[target][1], place, out)
                 out.changes.append(Change(path_text((path, target)), str(key), target, "name"))
             elif not self.may_be_absent(names.declared.get(name), value, place):
                 out.refuse(place, "it was left out: send it, corrected or as it came, or list it in unrecoverable_fields")
@@ -212,7 +215,7 @@ class _Trace:
         if declared is not None:
             text = " ".join(filter(None, (declared.type.title, declared.type.description)))
             own = policy if declared.policy is None else policy.tightened(declared.policy)
-            if before is None and not declared.required and self.is_default(declared, after, None):
+            if before is None and after is not None and not declared.required and self.is_default(declared, after, None):
                 out.changes.append(Change(path_text(place), before, after, "default"))
             else:
                 self.compare(declared.type, before, after, place, _Spot(Label(declared.name, text), own), out)
@@ -324,6 +327,7 @@ class _Trace:
             # A text that fits is not decoded, a number that fits is not written out: only what is inside a container may have changed.
             if was_fine and not (isinstance(kind, ObjectType | ArrayType | UnionType) and not isinstance(before, str)):
                 continue
+            self.steps += _TRIAL
             trial = _Found()
             self.compare(member, before, after, path, spot, trial)
             if not trial.inventions:
