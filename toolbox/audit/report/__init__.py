@@ -6,6 +6,7 @@ import datetime
 from typing import TYPE_CHECKING
 
 from toolbox.audit.report.drift import Advice, Bucket, Drift, DriftReport, Example, Group, ParameterDrift, Tally
+from toolbox.errors import StoreError
 
 if TYPE_CHECKING:
     from toolbox.audit.store import AuditStore
@@ -33,8 +34,7 @@ def drift_report(
         source: a name for what is read, shown in the report.
 
     Raises:
-        StoreError: the store cannot be read.
-        ValueError: a datetime without a time zone.
+        StoreError: the store cannot be read, or a datetime has no time zone.
     """
     from toolbox.audit.report.query import Scope, ask
 
@@ -43,7 +43,7 @@ def drift_report(
 
 
 def drift_page(report: DriftReport) -> str:
-    """The report as one HTML page that needs nothing else: no network, no script. It opens offline, and every text of a model is escaped."""
+    """The report as one HTML page that needs nothing else: no network, no script. It opens offline; texts of models are escaped."""
     from toolbox.audit.report.page import write_page
 
     return write_page(report)
@@ -53,5 +53,7 @@ def _seconds(name: str, moment: float | datetime.datetime | None) -> float | Non
     if not isinstance(moment, datetime.datetime):
         return moment
     if moment.tzinfo is None:
-        raise ValueError(f"{name} has no time zone: write it as in datetime.datetime(2026, 7, 2, tzinfo=datetime.UTC)")
+        raise StoreError(
+            "misused", f"{name}= is a datetime without a time zone; write datetime(..., tzinfo=UTC), or seconds since the epoch"
+        )
     return moment.timestamp()

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Float, Integer, Table, and_, case, cast, distinct, exists, func, select, text
+from sqlalchemy import Connection, Float, Integer, Select, Table, and_, case, cast, distinct, exists, func, select, text, union_all
 from sqlalchemy.sql.elements import ColumnElement
 
 from toolbox.audit.record import CallStatus
@@ -107,9 +107,12 @@ def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
         if key.tool is not None:
             by_model[key.tool][key.model if key.model in models_shown else OTHERS] += tally.calls
     drifts = _merged(places, names, known, models_shown)
+    for item in drifts[: 2 * _DRIFTS]:
+        _recount(connection, scope, item, models_shown)
+    drifts.sort(key=lambda item: (-item.calls, item.tool, item.parameter, item.kind, item.conversion))
     changed = [item for item in drifts if not item.is_refusal]
     refused = [item for item in drifts if item.is_refusal]
-    parameters = _parameters(connection, scope, names, known, models_shown, drifts)
+    parameters, parameter_count = _parameters(connection, scope, names, known, models_shown, drifts)
     strangers = _unknown_tools(connection, scope)
     buckets = _by(tallies, lambda key: key.bucket)
     model_groups = _model_groups(models, models_shown, drifts)
@@ -121,7 +124,7 @@ def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
         total=sum(tallies.values(), Tally()),
         tools=tuple(tool_groups[:_TOOLS]),
         models=tuple(model_groups),
-        parameters=tuple(parameters[:_PARAMETERS]),
+        parameters=tuple(parameters),
         changes=tuple(_shown(connection, scope, item) for item in changed[:_DRIFTS]),
         refusals=tuple(_shown(connection, scope, item) for item in refused[:_DRIFTS]),
         buckets=tuple(_filled(buckets, width)),
@@ -129,7 +132,7 @@ def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
         left_out={
             "tools": max(len(tool_groups) - _TOOLS, 0),
             "models": max(len(models) - len(models_shown), 0),
-            "parameters": max(len(parameters) - _PARAMETERS, 0),
+            "parameters": parameter_count - len(parameters),
             "changes": max(len(changed) - _DRIFTS, 0),
             "refusals": max(len(refused) - _DRIFTS, 0),
             "unknown_tools": max(len(strangers) - _NAMES, 0),
@@ -372,15 +375,42 @@ def _merged(places: Iterable[_Place], names: _Names, tools: Mapping[str, Tally],
         merged.calls += item.calls
         merged.models[item.model if item.model in models else OTHERS] += item.calls
         merged.places[item.place] += item.calls
-    for merged in made.values():
-        merged.calls = min(merged.calls, merged.of_calls)
     return sorted(made.values(), key=lambda item: (-item.calls, item.tool, item.parameter, item.kind, item.conversion))
+
+
+def _recount(connection: Connection, scope: Scope, item: _Merged, models: set[str]) -> None:
+    """Count the calls of a drift that stands at several places: one call may hold it under two spellings of a name."""
+    if len(item.places) < 2:
+        return
+    if item.is_refusal:
+        asked = _at(failures, scope, item.tool, item.places).where(failures.c.reason == item.kind)
+    else:
+        asked = _at(changes, scope, item.tool, item.places).where(
+            _IS_DRIFT, changes.c.kind == item.kind, changes.c.conversion == item.conversion
+        )
+    item.models = _calls(connection, models, asked)
+    item.calls = item.models.total()
+
+
+def _at(table: Table, scope: Scope, tool: str, places: Iterable[str]) -> Select[Any]:
+    """The rows of a tool at some places."""
+    return select(table.c.record_id, table.c.model).where(table.c.tool == tool, table.c.place.in_(sorted(places)), *scope.of(table))
+
+
+def _calls(connection: Connection, models: set[str], *asked: Select[Any]) -> Counter[str]:
+    """How many calls some rows belong to, by model."""
+    rows = union_all(*asked).subquery()
+    made: Counter[str] = Counter()
+    for model, calls in connection.execute(select(rows.c.model, func.count(distinct(rows.c.record_id))).group_by(rows.c.model)):
+        name = NO_MODEL if model is None else model
+        made[name if name in models else OTHERS] += calls
+    return made
 
 
 def _parameters(
     connection: Connection, scope: Scope, names: _Names, tools: Mapping[str, Tally], models: set[str], drifts: Iterable[_Merged]
-) -> list[ParameterDrift]:
-    """How often each parameter was changed or refused, a call counted once."""
+) -> tuple[list[ParameterDrift], int]:
+    """How often each parameter was changed or refused, a call counted once; and how many there are, also those that are left out."""
     changed, refused, both = changes.c, failures.c, changes.alias()
     asked = {
         "changed": select(changed.tool, changed.place, changed.model, func.count(distinct(changed.record_id)))
@@ -403,6 +433,7 @@ def _parameters(
     }
     counted: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     by_model: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    spelled: dict[tuple[str, str], set[str]] = defaultdict(set)
     for what, question in asked.items():
         for tool, place, model, calls in connection.execute(question.order_by(text("4 DESC")).limit(_GROUPS_READ)):
             if tool not in tools:
@@ -410,29 +441,36 @@ def _parameters(
             key = (tool, names.parameter(tool, place))
             name = NO_MODEL if model is None else model
             counted[key][what] += calls
+            spelled[key].add(place)
             by_model[key][name if name in models else OTHERS] += -calls if what == "both" else calls
     declared = {(item.tool, item.parameter) for item in drifts if item.is_declared}
+    order = {tool: place for place, tool in enumerate(sorted(tools, key=lambda name: (-tools[name].calls, name)))}
+    most = sorted(
+        counted, key=lambda key: (counted[key]["both"] - counted[key]["changed"] - counted[key]["refused"], order[key[0]], key[1])
+    )
     made = []
-    for (tool, parameter), found in counted.items():
-        calls = tools[tool].calls
-        drifted = min(found["changed"] + found["refused"] - found["both"], calls)
+    for key in most[:_PARAMETERS]:
+        (tool, parameter), found, drifted = key, counted[key], by_model[key]
+        if len(spelled[key]) > 1:
+            # One call may hold two spellings of a name.
+            of_changes = _at(changes, scope, tool, spelled[key]).where(_IS_DRIFT)
+            of_failures = _at(failures, scope, tool, spelled[key])
+            drifted = _calls(connection, models, of_changes, of_failures)
+            found = Counter(changed=_calls(connection, models, of_changes).total(), refused=_calls(connection, models, of_failures).total())
         made.append(
             ParameterDrift(
                 tool,
                 parameter,
-                (tool, parameter) in declared,
-                calls,
-                min(found["changed"], calls),
-                min(found["refused"], calls),
-                drifted,
-                dict(by_model[tool, parameter].most_common()),
+                key in declared,
+                tools[tool].calls,
+                found["changed"],
+                found["refused"],
+                drifted.total(),
+                dict(drifted.most_common()),
             )
         )
-    order = {tool: place for place, tool in enumerate(sorted(tools, key=lambda name: (-tools[name].calls, name)))}
-    made.sort(key=lambda item: (-item.drifted, order[item.tool], item.parameter))
-    kept, rest = made[:_PARAMETERS], made[_PARAMETERS:]
-    kept.sort(key=lambda item: (order[item.tool], -item.share, item.parameter))
-    return kept + rest
+    made.sort(key=lambda item: (order[item.tool], -item.share, item.parameter))
+    return made, len(counted)
 
 
 def _tool_groups(tools: Mapping[str, Tally], by_model: Mapping[str, Counter[str]], drifts: Sequence[_Merged]) -> list[Group]:
