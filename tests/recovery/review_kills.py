@@ -1,9 +1,11 @@
 """Kills a process at every boundary of hold, correct, approve and run, and sees what the next process finds. Run as a program.
 
     python review_kills.py ADDRESS FOLDER                 at every boundary, once
+    python review_kills.py ADDRESS FOLDER --at "after claim,before end"
     python review_kills.py ADDRESS FOLDER --random 200    so often, at random moments
+    python review_kills.py ADDRESS FOLDER --race 12       no kill: two processes approve and run so many items at once
 
-ADDRESS is an empty store. A line of JSON is printed for each kill.
+ADDRESS is an empty store. A line of JSON is printed for each kill, and one for a race.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from toolbox import ApprovalPending, AuditStore, Registry, ReviewError, ReviewQueue
+from toolbox.recovery.review.tables import COMPONENT, MIGRATIONS
 
 T = TypeVar("T")
 
@@ -196,6 +199,64 @@ def said_json(pipe: int, value: dict[str, Any]) -> None:
     os.write(pipe, json.dumps(value).encode())
 
 
+def racer(address: str, folder: Path, times: int, said: int, go: int) -> None:
+    """Approve and run every item as fast as it can."""
+    with AuditStore(address, processes="many") as store:
+        queue = ReviewQueue(store, expires_after_s=None)
+        registry = tools(queue, folder / "effects", "")
+        items = queue.items()
+        assert len(items) == times
+        os.write(said, b"ready\n")
+        os.read(go, 1)
+        won, others = 0, set()
+        for item in items:
+            for deed in (
+                lambda item=item: queue.approve(item.id, by=str(os.getpid()), shown_hash=item.hash),
+                lambda item=item: queue.run(registry, item.id, by=str(os.getpid())),
+            ):
+                try:
+                    deed()
+                    won += 1
+                except ReviewError as error:
+                    others.add(error.reason)
+        said_json(said, {"won": won, "others": sorted(others)})
+
+
+def race(address: str, folder: Path, times: int) -> dict[str, Any]:
+    """Two processes at once, and what came of it."""
+
+    def hold(_: int) -> None:
+        with AuditStore(address, processes="many") as store:
+            queue = ReviewQueue(store, expires_after_s=None)
+            registry = tools(queue, folder / "effects", "")
+            for number in range(times):
+                registry.run("pay", {"amount": number, "to": "u-17"})
+
+    os.waitpid(child(hold)[0], 0)
+    wait, go = os.pipe()
+    racers = [child(lambda said: racer(address, folder, times, said, wait)) for _ in range(2)]
+    for _, pipe in racers:
+        assert os.read(pipe, 6) == b"ready\n"
+    os.write(go, b"!!")
+    told = [json.loads(everything(pipe)) for _, pipe in racers]
+    for pid, _ in racers:
+        os.waitpid(pid, 0)
+
+    def look(said: int) -> None:
+        with AuditStore(address, processes="many") as store:
+            queue = ReviewQueue(store, expires_after_s=None)
+            steps = [[event.step.value for event in queue.events(item.id)] for item in queue.items()]
+            counted = {name: [one.count(step) for one in steps] for name, step in (("approvals", "approve"), ("claims", "claim"))}
+            said_json(said, {"items": len(steps), **counted})
+
+    pid, pipe = child(look)
+    seen = json.loads(everything(pipe))
+    os.waitpid(pid, 0)
+    effects = len((folder / "effects").read_text().splitlines())
+    others = sorted({reason for one in told for reason in one["others"]})
+    return {**seen, "effects": effects, "won": [one["won"] for one in told], "others": others}
+
+
 def main(arguments: list[str]) -> None:
     """Kill, look, tell."""
     address, folder = arguments[0], Path(arguments[1])
@@ -204,10 +265,14 @@ def main(arguments: list[str]) -> None:
         chance = random.Random(7)
         plans: list[tuple[str, float | None]] = [("random", chance.uniform(0.0001, 0.08)) for _ in range(times)]
     else:
-        plans = [(boundary, None) for boundary in BOUNDARIES]
+        wanted = arguments[arguments.index("--at") + 1].split(",") if "--at" in arguments else BOUNDARIES
+        plans = [(boundary, None) for boundary in wanted]
     # So that no worker is killed while the tables are made.
-    pid, _ = child(lambda _: ReviewQueue(AuditStore(address, processes="many")) and None)
+    pid, _ = child(lambda _: AuditStore(address, processes="many").migrate(COMPONENT, MIGRATIONS))
     os.waitpid(pid, 0)
+    if "--race" in arguments:
+        print(json.dumps(race(address, folder, int(arguments[arguments.index("--race") + 1]))))
+        return
     for number, (boundary, delay_s) in enumerate(plans):
         print(json.dumps(killed(address, folder, number, boundary, delay_s)), flush=True)
 

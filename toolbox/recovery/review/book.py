@@ -89,8 +89,14 @@ class Book:
                         return replace(known, repeats=known.repeats + 1), False
                     self._write(connection, row, item_of(row), ReviewStep.EXPIRE, MACHINE)
                 engine = postgresql if connection.dialect.name == "postgresql" else sqlite
-                made = engine.insert(items).values(**item_row(item), same=same, letter=_NOT_OWED).on_conflict_do_nothing()
-                if connection.execute(made).rowcount == 1:
+                made = (
+                    engine.insert(items)
+                    .values(**item_row(item), same=same, letter=_NOT_OWED)
+                    .on_conflict_do_nothing()
+                    .returning(items.c.id)
+                )
+                # Not every driver says how many rows an insert has made.
+                if connection.scalar(made) is not None:
                     event = ReviewEvent(
                         item.id, item.revision, item.held_at, ReviewStep.HOLD, MACHINE, item.state, item.run, hash=item.hash
                     )
