@@ -114,6 +114,8 @@ REFUSED: list[tuple[Any, Any, FailureReason, str]] = [
     (str, [float("nan")], WRONG_TYPE, "an array is not text"),
     (str, float("nan"), LIMIT, "it is no number that JSON can write"),
     *((list[int], value, UNREADABLE, "no whole JSON array") for value in ("[1, 2", "[1] x", "[a")),
+    *((list[int], value, UNREADABLE, "no whole JSON array") for value in ("[,]", "[x, 'y']", "[x, [1]]", "[x")),
+    *((list[int], value, UNREADABLE, "read as a list with commas") for value in ("[1 2]", "[x, 1]", "[1,,2 3]")),
     (list[int], "", UNREADABLE, "it is empty"),
     (list[int], {"a": 1}, WRONG_TYPE, "an object is not an array"),
     (list[int], "a, b", UNREADABLE, ""),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from toolbox.coercion.builder import Builder, Coercer, check_constraints
 from toolbox.coercion.embedded import read_embedded
@@ -30,6 +31,9 @@ from toolbox.types import (
 )
 
 __all__ = ["array"]
+
+# An array of items without quotes, as programs print them.
+_UNQUOTED: Final = re.compile(r"\[[^\[\]{}()\"'`]++\]")
 
 
 def array(node: ArrayType, builder: Builder) -> Coercer:
@@ -165,6 +169,8 @@ class _OtherReadings:
         text = value.strip()
         if found is not None and self.item_kinds & {"object"}:
             return self.wrapped(value, path, out)
+        if found is None and self.wraps and _UNQUOTED.fullmatch(text) is not None and text[1:-1].strip(", "):
+            return self.from_listed(value, path, out, text[1:-1])
         if not text or (text[0] == "[" and found is None) or not self.wraps:
             detail = "it is empty" if not text else "it is text, and no whole JSON array"
             return out.fail(path, FailureReason.INVALID, self.expected, value, detail, "Send an array")
@@ -200,9 +206,9 @@ class _OtherReadings:
             suggestion="Send an array, not text",
         )
 
-    def from_listed(self, value: str, path: Path, out: Outcome) -> Any:
-        """Text with separators: numbers are split; other text may be one item or several, and only the model knows."""
-        parts = [part.strip() for part in value.split(",")]
+    def from_listed(self, value: str, path: Path, out: Outcome, inner: str | None = None) -> Any:
+        """Text with separators, maybe in brackets: numbers are split; other text may be one item or several, and only the model knows."""
+        parts = [part.strip() for part in (value if inner is None else inner).split(",")]
         trial = Outcome()
         made = self.coerce_items(parts, path, trial)
         if made is INVALID:

@@ -51,7 +51,7 @@ NEGATIONS: Final = frozenset({
     # beside it in order, place or time, not at it
     "below", "above", "under", "over", "before", "after", "until", "till", "unless", "off", "out",
     # at another time, not now
-    "former", "formerly", "previous", "previously", "past", "erstwhile", "onetime", "future", "prospective", "aspiring",
+    "former", "formerly", "previous", "previously", "past", "erstwhile", "onetime", "future", "futures", "prospective", "aspiring",
 })
 # Verbs that end, keep away or take back what stands beside them.
 ENDINGS: Final = _forms(
