@@ -40,6 +40,7 @@ from toolbox import (
     OnFailure,
     OpenTelemetrySink,
     Policy,
+    Redaction,
     Registry,
     Risk,
     ToolExecutionError,
@@ -288,6 +289,19 @@ def test_content_only_when_asked_for(capture: bool) -> None:
     # The name of a tool that does not exist is the one text of a model that a span has; metrics have none.
     assert (text.replace(f'"gen_ai.tool.name": "{CANARY}"', "").count(CANARY) > 0) is capture
     assert '"SOLVED' not in text if not capture else "SOLVED" in text
+
+
+def test_what_is_redacted() -> None:
+    """What the application redacts is in no span and no metric, whatever it stands in: a key, a value, an error, a name, an id."""
+    otel = Telemetry(capture_content=True)
+    registry = Registry(sinks=[otel.sink], redaction=Redaction(["token"], lambda text: text.replace(CANARY, "***")))
+    registry.register(close_ticket)
+    for name, arguments in _CALLS:
+        registry.run(name, arguments, call_id=CANARY, metadata={"conversation_id": CANARY, "model": "small-1"})
+        registry.run(name, {**arguments, CANARY: 1, "tocken": "hidden-1"})
+    registry.run("close_ticket", f"{{'ticket': '{CANARY}', token: 'hidden-1'")
+    assert len(otel.spans) == 2 * len(_CALLS) + 1
+    assert not [word for word in (CANARY, "hidden-1") if word in otel.text()]
 
 
 def test_events_of_changes_and_failures(otel: Telemetry) -> None:
