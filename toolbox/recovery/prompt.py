@@ -44,7 +44,7 @@ class PromptTemplate:
             data; the first four must be there. Every other brace is a brace.
 
     Raises:
-        ValueError: a placeholder is missing, or stands there twice.
+        ValueError: a placeholder is missing, stands there twice, or not on a line of its own.
     """
 
     system: str
@@ -57,6 +57,10 @@ class PromptTemplate:
             raise ValueError(f"the template has no place for {', '.join(f'{{{name}}}' for name in missing)}")
         if len(set(found)) != len(found):
             raise ValueError("the template names a placeholder twice")
+        inside = [name for name in found if not re.search(rf"^\{{{name}\}}$", self.user, re.MULTILINE)]
+        if inside:
+            # Elsewhere the fence around the data would be no fence.
+            raise ValueError(f"{{{inside[0]}}} must stand on a line of its own")
 
 
 _PLACEHOLDER: Final = re.compile(r"\{(tool|schema|arguments|failures|previous)\}")
@@ -142,7 +146,7 @@ def recovery_prompt(
         raise ValueError(f"the template leaves {room:,} characters of {limit:,} for the data; {_LEAST_ROOM:,} is the least")
     shown = shown_arguments(tool, arguments, report, room=room * 3 // 10)
     parts = {
-        "tool": _block({"name": tool.name[:128], "description": _cut(tool.description, room // 20)}),
+        "tool": _block({"name": _cut(tool.name, room // 20), "description": _cut(tool.description, room // 20)}),
         "arguments": _block(shown.arguments),
         "failures": _block(_failures(report.failures, room // 5)),
         "previous": _block(_earlier(previous, room // 10)),
@@ -235,7 +239,7 @@ def shown_arguments(tool: Tool, arguments: Mapping[str, Any], report: CoercionRe
     return Shown({name: shown[name] for name in plain}, frozenset(cut | {name for name in failed if _is_masked(plain[name])}))
 
 
-_NOTE: Final = 48
+_NOTE: Final = 64
 
 
 def _is_whole(value: Any, copy: Any) -> bool:
