@@ -55,6 +55,7 @@ FACE = [
     "Registry",
     "RepairLevel",
     "RepeatedFailure",
+    "ReplayReport",
     "ReviewError",
     "ReviewItem",
     "ReviewQueue",
@@ -78,6 +79,7 @@ FACE = [
     "fuzzy_match_enum",
     "normalize_from_schema",
     "normalize_tool_args",
+    "replay",
     "tool",
 ]
 

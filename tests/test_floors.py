@@ -22,6 +22,7 @@ FLOORS |= {
     "normalizing": 15,
     "recovery": 15,
     "registry": 16,
+    "replaying": 17,
     "testing": 17,
     "mcp": 17,
     "integrations": 17,

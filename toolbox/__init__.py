@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from toolbox.recovery.review import ReviewItem, ReviewQueue
     from toolbox.redaction import Redaction
     from toolbox.registry import Registry, default_registry, tool
+    from toolbox.replaying import ReplayReport, replay
     from toolbox.results import ToolResult
     from toolbox.tools import Tool, ToolCall
 
@@ -105,6 +106,7 @@ _HOMES = {
     "normalizing": ("coerce_enums", "coerce_to_schema", "normalize_from_schema", "normalize_tool_args"),
     "recovery.review": ("ReviewItem", "ReviewQueue"),
     "redaction": ("Redaction",),
+    "replaying": ("ReplayReport", "replay"),
     "registry": ("Registry", "default_registry", "tool"),
     "results": ("ToolResult",),
     "tools": ("Tool", "ToolCall"),
@@ -153,6 +155,7 @@ __all__ = [
     "Registry",
     "RepairLevel",
     "RepeatedFailure",
+    "ReplayReport",
     "ReviewError",
     "ReviewItem",
     "ReviewQueue",
@@ -176,6 +179,7 @@ __all__ = [
     "fuzzy_match_enum",
     "normalize_from_schema",
     "normalize_tool_args",
+    "replay",
     "tool",
 ]
 

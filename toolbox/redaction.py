@@ -202,6 +202,10 @@ class Redaction:
 
     def touches(self, value: Any) -> bool:
         """Whether anything in a value is not shown as it is."""
+        if isinstance(value, str):
+            return self.text(value) != value
+        if value is None or isinstance(value, int | float):
+            return self.redactor is not None and not isinstance(value, bool) and self._number(value or 0) != (value or 0)
         return bool(self.value(value) != snapshot(value))
 
     def _number(self, value: float) -> Any:

@@ -379,6 +379,19 @@ class Registry:
         stricter._names.refresh()
         return stricter
 
+    def under(self, policy: Policy) -> Registry:
+        """A registry with the same tools and services under another policy, stricter or looser: for trying one out.
+
+        A policy that was given for a tool alone still tightens it, and high-risk tools still refuse every change above INFO.
+        """
+        _check_policy(policy)
+        other = Registry(policy, converters=self._converters)
+        other._services = replace(self._services, known=other._names, lost_records=0)
+        for item in self:
+            other._tools[item.name] = item.under(policy)
+        other._names.refresh()
+        return other
+
     def load_entry_points(self, group: str = ENTRY_POINTS) -> list[str]:
         """Add the tools that installed distributions offer: each entry point is a registry, or a function to register.
 

@@ -11,7 +11,26 @@ from toolbox import LENIENT, MemorySink, Redaction, Registry
 
 CALL = {"url": "https://a.example/q", "headers": {"Accept": "text", "Authorization": "Bearer x"}, "retries": 2}
 # What is repeated to make hostile texts.
-UNITS = ["a:", ":", "a a:", "password", "a b ", "\\", '"', "\\u0061", "\\u0061=", " ", 'a"', "&", "&#1", "password ", "<", "x=", "\\\\u", "-"]
+UNITS = [
+    "a:",
+    ":",
+    "a a:",
+    "password",
+    "a b ",
+    "\\",
+    '"',
+    "\\u0061",
+    "\\u0061=",
+    " ",
+    'a"',
+    "&",
+    "&#1",
+    "password ",
+    "<",
+    "x=",
+    "\\\\u",
+    "-",
+]
 SIZES = (16_000, 32_000, 64_000, 128_000)
 
 

@@ -14,6 +14,9 @@ from toolbox.cli.inputs import read_payload, read_whole
 from toolbox.cli.loading import load_registry, tightened
 from toolbox.cli.printing import Printer
 from toolbox.cli.problems import UsageProblem
+from toolbox.cli.review_commands import review_app
+from toolbox.cli.stored import Wanted
+from toolbox.policy import Policy
 from toolbox.registry import Registry
 
 __all__ = ["run"]
@@ -91,21 +94,42 @@ def _check(name: _Name, args: _Arguments = None, /, *, tools: _Tools, policy: _P
 @_app.command(name="replay")
 def _replay(
     file: Annotated[
-        str, _Hyphen, Parameter(help="calls, messages or raw model texts, one a line as JSON; .gz too; - reads standard input")
+        str,
+        _Hyphen,
+        Parameter(
+            help="the records of a store: its SQLite file, or its URL; or calls, messages, raw model texts, records or lines of the log, "
+            "one a line as JSON; .gz too; - reads standard input"
+        ),
     ],
     /,
     *,
     tools: _Tools,
     policy: _Preset = None,
+    loosen: Annotated[
+        bool,
+        Parameter(negative=(), show_default=False, help="take --policy even where it is looser; tools that have their own keep it"),
+    ] = False,
     raw: Annotated[bool, Parameter(negative=(), show_default=False, help="each line is a model's raw text, not JSON")] = False,
     fail_over: Annotated[float | None, Parameter(help="exit with 1 when more than this share, in percent, is refused")] = None,
+    fail_over_changed: Annotated[
+        float | None, Parameter(help="exit with 1 when more than this share of records, in percent, has another outcome or other arguments")
+    ] = None,
+    since: Annotated[str | None, Parameter(help="of a store, from this moment on: 2026-07-02, 2026-07-02T14:30Z, or 7d")] = None,
+    until: Annotated[str | None, Parameter(help="of a store, up to this moment, written alike")] = None,
+    tool: Annotated[str | None, Parameter(help="of a store, only calls of this tool")] = None,
+    model: Annotated[str | None, Parameter(help="of a store, only calls of this model, as the metadata names it")] = None,
+    status: Annotated[str | None, Parameter(help="of a store, only calls that ended so, such as done,failed")] = None,
+    limit: Annotated[int | None, Parameter(help="of a store, only the newest so many")] = None,
     json: _Json = False,
 ) -> int:
-    """Check recorded calls: how many pass as they are, how many are mended or refused, and why."""
-    if fail_over is not None and not 0 <= fail_over <= 100:
-        raise UsageProblem(f"--fail-over is a share in percent, from 0 to 100, and not {fail_over:g}")
+    """Check recorded calls: how many pass as they are, how many are mended or refused, and why; of records, what has changed."""
+    for name, share in (("--fail-over", fail_over), ("--fail-over-changed", fail_over_changed)):
+        if share is not None and not 0 <= share <= 100:
+            raise UsageProblem(f"{name} is a share in percent, from 0 to 100, and not {share:g}")
     printer = Printer()
-    return replaying.replay(_registry(tools, policy, printer), file, printer, raw=raw, as_json=json, fail_over=fail_over)
+    registry = _loosened(tools, policy) if loosen else _registry(tools, policy, printer)
+    limits, wanted = replaying.Thresholds(fail_over, fail_over_changed), Wanted(since, until, tool, model, status, limit)
+    return replaying.replay(registry, file, printer, raw=raw, as_json=json, limits=limits, wanted=wanted)
 
 
 @_app.command(name="report")
@@ -132,6 +156,9 @@ def _parse(
     return parsing.parse(load_registry(tools), read_whole(file), Printer(), as_json=json)
 
 
+_app.command(review_app)
+
+
 def _registry(tools: str, policy: str | None, printer: Printer) -> Registry:
     registry = load_registry(tools)
     if policy is None:
@@ -142,6 +169,12 @@ def _registry(tools: str, policy: str | None, printer: Printer) -> Registry:
             f"note: a policy is only tightened; where the tools' own ({registry.policy.name}) is stricter than {policy}, it stays", err=True
         )
     return stricter
+
+
+def _loosened(tools: str, policy: str | None) -> Registry:
+    if policy is None:
+        raise UsageProblem("--loosen says that --policy may be looser than the tools' own: give --policy too")
+    return load_registry(tools).under(Policy.from_name(policy))
 
 
 def run(arguments: Sequence[str] | None) -> int:

@@ -1,23 +1,31 @@
-"""``toolbox replay``: recorded calls through the pipeline without invoking, and what became of them."""
+"""``toolbox replay``: recorded calls through the pipeline without invoking, and what became of them.
+
+A line of a file is one call or more, or a record. What a record says of its call is compared with what would become of it now, as for the
+records of a store.
+"""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from toolbox.cli.inputs import LINE_LIMIT, DamagedInput, Lines, open_lines
+from toolbox.cli.inputs import LINE_LIMIT, DamagedInput, open_lines
 from toolbox.cli.printing import RISK_STYLES, Cell, Column, Printer
+from toolbox.cli.problems import UsageProblem
+from toolbox.cli.progress import progress
+from toolbox.cli.record_lines import read_record
 from toolbox.cli.recorded import NotRecorded, read_recorded
 from toolbox.cli.shown import as_sent, conversion_words
+from toolbox.cli.stored import Wanted, replay_store, show_report
+from toolbox.cli.stores import is_store, source_of
 from toolbox.diagnostics import Diagnostic, DiagnosticKind, Risk
 from toolbox.errors import PayloadError, UnknownTool
 from toolbox.payload import parse_json
 from toolbox.registry import Registry
+from toolbox.replaying import Replay, ReplayReport
 from toolbox.tools import ToolCall
 
-__all__ = ["Tally", "replay"]
+__all__ = ["Tally", "Thresholds", "replay"]
 
 UNKNOWN: Final = "(no such tool)"
 UNREAD: Final = "(no tool named)"
@@ -127,49 +135,123 @@ class Tally:
             self.refusals.setdefault(reason, Example(line, called or tool, path)).count += 1
 
 
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """What ends the command with 1, in percent.
+
+    Attributes:
+        refused: the share of calls that are refused, or cannot be read, above which it does.
+        changed: the share of records with another outcome than then, or with other arguments for the function, above which it does.
+    """
+
+    refused: float | None = None
+    changed: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What was found: calls without a record of what became of them, and records."""
+
+    tally: Tally
+    report: ReplayReport
+
+    @property
+    def calls(self) -> int:
+        """All calls that were checked."""
+        return self.tally.total.calls + self.report.compared
+
+    @property
+    def refused_percent(self) -> float:
+        """The share of all of them that is refused now, or cannot be read."""
+        tally, report = self.tally, self.report
+        refused = tally.total.refused + tally.bad + report.refused
+        return _percent(refused, self.calls + tally.bad)
+
+    def failed(self, limits: Thresholds) -> str:
+        """Why the exit code is 1; empty where it is not."""
+        if self.tally.damaged:
+            return f"the input is damaged {self.tally.damaged}"
+        if not self.calls and (self.tally.bad or limits.refused is not None):
+            return "no call was found, so nothing is known"
+        if limits.refused is not None and self.refused_percent > limits.refused:
+            return f"{self.refused_percent:.2f} % were refused or could not be read, more than {limits.refused:g} %"
+        if limits.changed is None:
+            return ""
+        if not self.report.compared:
+            return "no record was compared, so nothing is known of what has changed"
+        if self.report.changed_percent > limits.changed:
+            return f"{self.report.changed_percent:.2f} % would have another outcome or other arguments, more than {limits.changed:g} %"
+        return ""
+
+
 def replay(
-    registry: Registry, place: str, printer: Printer, *, raw: bool = False, as_json: bool = False, fail_over: float | None = None
+    registry: Registry,
+    place: str,
+    printer: Printer,
+    *,
+    raw: bool = False,
+    as_json: bool = False,
+    limits: Thresholds = Thresholds(),
+    wanted: Wanted = Wanted(),  # noqa: B008 - it is frozen
 ) -> int:
     """Run a recording through the pipeline without invoking, and show what became of its calls.
 
     Args:
         registry: the tools.
-        place: path of the recording, or ``-``.
+        place: path of a file of lines, or ``-``; or a store: its path, or its URL.
         printer: where it is shown.
         raw: whether each line is a model's raw text and no JSON.
         as_json: whether the result is JSON.
-        fail_over: the share in percent above which the exit code says so.
+        limits: the shares above which the exit code says so.
+        wanted: which records of a store.
 
     Returns:
-        0; or 1 when nothing could be read, the input is damaged, or more was refused than `fail_over` allows.
+        0; or 1 when nothing could be read, the input is damaged, or more was refused or changed than `limits` allow.
 
     Raises:
-        UsageProblem: the recording cannot be opened.
+        UsageProblem: the recording cannot be opened, or an option does not belong to it.
     """
+    stored = is_store(place)
+    if stored and raw:
+        raise UsageProblem("--raw is for files of lines, and not for a store")
+    if not stored and wanted.options:
+        raise UsageProblem(f"{wanted.options[0]} is for a store, and {'standard input' if place == '-' else place} is a file of lines")
+    found = _Result(Tally(), replay_store(registry, place, wanted, printer)) if stored else _read_lines(registry, place, printer, raw=raw)
+    failed = found.failed(limits)
+    source = source_of(place) if stored else place
+    if as_json:
+        printer.json(_store_document(found, source, limits, failed) if stored else _document(found, registry, source, limits, failed))
+    else:
+        if not stored and (found.tally.total.calls or found.tally.bad or found.tally.silent or not found.report.records):
+            _show(found.tally, registry, printer)
+            if found.report.records:
+                printer.line()
+        if stored or found.report.records:
+            show_report(found.report, source if stored else "", printer)
+    if failed:
+        printer.line(f"toolbox: {failed}", "bold red", err=True)
+    return 1 if failed else 0
+
+
+def _read_lines(registry: Registry, place: str, printer: Printer, *, raw: bool) -> _Result:
     tally = Tally()
     reader = _Reader(registry, raw)
-    with open_lines(place) as lines, _progress(printer, lines) as advance:
+    with open_lines(place) as lines, progress(printer, lines.size) as advance:
         try:
             for number, line in lines.numbered:
                 reader.take(number, line, tally)
                 if number % _EVERY == 0:
-                    advance(tally)
+                    advance(lines.position(), f"{tally.lines:,} lines")
         except DamagedInput as error:
             tally.damaged = str(error)
-    failed = _failed(tally, fail_over)
-    if as_json:
-        printer.json(_document(tally, registry, place, fail_over, failed))
-    else:
-        _show(tally, registry, printer)
-    if failed:
-        printer.line(f"toolbox: {failed}", "bold red", err=True)
-    return 1 if failed else 0
+    return _Result(tally, reader.comparing.report)
 
 
 class _Reader:
     def __init__(self, registry: Registry, raw: bool) -> None:
         self.registry = registry
         self.raw = raw
+        self.comparing = Replay(registry)
         # A line may hold much around its calls; the arguments themselves are held to the policy's own limits later.
         self.limits = replace(registry.policy.limits, text=LINE_LIMIT)
 
@@ -197,6 +279,10 @@ class _Reader:
                     value, marks = parse_json(text, self.limits)
                 except PayloadError as error:
                     tally.add_bad(number, "not JSON" if error.reason == "not_json" else error.message)
+                    return
+                record = read_record(value)
+                if record is not None:
+                    self.comparing.take(record)
                     return
                 calls = read_recorded(value, self.registry)
         except NotRecorded as error:
@@ -235,38 +321,6 @@ class _Reader:
         for failure in report.failures:
             reasons.setdefault(failure.reason.value, failure.path)
         tally.add_refused(number, tool.name, reasons)
-
-
-@contextlib.contextmanager
-def _progress(printer: Printer, lines: Lines) -> Iterator[Callable[[Tally], None]]:
-    """A progress bar on a terminal; nothing anywhere else."""
-    if not printer.err.is_terminal or printer.err.is_dumb_terminal:
-        yield _no_progress
-        return
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("replaying"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[said]}"), TimeRemainingColumn())
-    with Progress(*columns, console=printer.err, transient=True) as bar:
-        task = bar.add_task("", total=lines.size, said="")
-
-        def advance(tally: Tally) -> None:
-            bar.update(task, completed=lines.position(), said=f"{tally.lines:,} lines")
-
-        yield advance
-
-
-def _no_progress(_: Tally) -> None:
-    """Nobody is looking."""
-
-
-def _failed(tally: Tally, fail_over: float | None) -> str:
-    if tally.damaged:
-        return f"the input is damaged {tally.damaged}"
-    if not tally.total.calls and (tally.bad or fail_over is not None):
-        return "no call was found, so nothing is known"
-    if fail_over is not None and tally.refused_percent > fail_over:
-        return f"{tally.refused_percent:.2f} % were refused or could not be read, more than {fail_over:g} %"
-    return ""
 
 
 def _percent(part: int, whole: int) -> float:
@@ -342,7 +396,8 @@ def _by_risk(tally: Tally) -> list[tuple[str, str, Risk]]:
     return sorted(tally.changes, key=lambda key: (-key[2], key[0] == DiagnosticKind.DEFAULTED.value, -tally.changes[key].count, key))
 
 
-def _document(tally: Tally, registry: Registry, place: str, fail_over: float | None, failed: str) -> dict[str, Any]:
+def _document(found: _Result, registry: Registry, place: str, limits: Thresholds, failed: str) -> dict[str, Any]:
+    tally = found.tally
     return {
         "file": place,
         "policy": registry.policy.name,
@@ -350,9 +405,8 @@ def _document(tally: Tally, registry: Registry, place: str, fail_over: float | N
         "without_call": tally.silent,
         "unreadable": {"count": tally.bad, "first": [{"line": line, "problem": problem} for line, problem in tally.bad_lines]},
         **_counted(tally.total),
-        "refused_or_unreadable_percent": round(tally.refused_percent, 4),
-        "fail_over": fail_over,
-        "failed": failed or None,
+        "refused_or_unreadable_percent": round(found.refused_percent, 4),
+        **_limits(limits, failed),
         "tools": [{"tool": name, **_counted(tally.tools[name])} for name in _in_order(tally, registry)],
         "changes": [
             {"kind": key[0], "conversion": key[1], "risk": key[2].name.lower(), **_example(tally.changes[key])} for key in _by_risk(tally)
@@ -360,7 +414,16 @@ def _document(tally: Tally, registry: Registry, place: str, fail_over: float | N
         "refusals": [
             {"reason": reason, **_example(item)} for reason, item in sorted(tally.refusals.items(), key=lambda item: -item[1].count)
         ],
+        "records": found.report.to_dict() if found.report.records else None,
     }
+
+
+def _store_document(found: _Result, source: str, limits: Thresholds, failed: str) -> dict[str, Any]:
+    return {"store": source, **_limits(limits, failed), **found.report.to_dict()}
+
+
+def _limits(limits: Thresholds, failed: str) -> dict[str, Any]:
+    return {"fail_over": limits.refused, "fail_over_changed": limits.changed, "failed": failed or None}
 
 
 def _counted(tally: ToolTally) -> dict[str, int]:

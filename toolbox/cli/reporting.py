@@ -5,17 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolbox.audit.report import Drift, DriftReport, Example, Group, ParameterDrift, drift_page, drift_report
 from toolbox.audit.report.drift import count_text, percent_text, span_text, time_text
 from toolbox.cli.printing import RISK_STYLES, Cell, Column, Printer, Row
 from toolbox.cli.problems import UsageProblem
+from toolbox.cli.stores import open_store, source_of
 from toolbox.cli.times import read_moment
 from toolbox.errors import StoreError
-
-if TYPE_CHECKING:
-    from toolbox.audit.store import AuditStore
 
 __all__ = ["report"]
 
@@ -63,9 +61,9 @@ def report(
         raise UsageProblem(f"--since {since} is not before --until {until}, so no call can be between them")
     if html is not None:
         _check_target(html, place)
-    store = _open(place)
+    store = open_store(place)
     try:
-        made = drift_report(store, since=first, until=end, tool=tool, model=model, source=_source(place))
+        made = drift_report(store, since=first, until=end, tool=tool, model=model, source=source_of(place))
         known = made.total.calls or drift_report(store, source="").total.calls
     except StoreError as error:
         raise UsageProblem(str(error)) from error
@@ -82,33 +80,8 @@ def report(
     if made.total.calls:
         return 0
     what = "holds no call yet" if not known else f"holds {count_text(known)} calls, and none of them is in this range"
-    printer.line(f"{_source(place)} {what}", err=True)
+    printer.line(f"{source_of(place)} {what}", err=True)
     return 1
-
-
-def _open(place: str) -> AuditStore:
-    """The store, for reading alone: it is never made."""
-    from toolbox.audit.store import AuditStore
-
-    try:
-        return AuditStore(place, read_only=True)
-    except StoreError as error:
-        if error.reason in ("missing_file", "missing_folder"):
-            why = f"there is no file {place}: name the one that a registry writes with add_sink(AuditStore(...))"
-            raise UsageProblem(why) from error
-        if error.reason == "older":
-            why = f"{_source(place)} holds no records of toolbox: name the file that a registry writes with add_sink(AuditStore(...))"
-            raise UsageProblem(why) from error
-        raise UsageProblem(str(error)) from error
-
-
-def _source(place: str) -> str:
-    """What is read, without the password of a URL."""
-    if "://" not in place:
-        return place
-    from toolbox.audit.store.addresses import read_address
-
-    return read_address(place, read_only=True).shown
 
 
 def _check_target(html: str, place: str) -> None:

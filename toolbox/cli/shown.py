@@ -10,6 +10,7 @@ from typing import Any, Final
 from toolbox.cli.printing import RISK_STYLES, Cell, Column, Printer
 from toolbox.diagnostics import MASK, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Risk, shorten
 from toolbox.json_values import Bounds, snapshot
+from toolbox.replaying import as_sent
 from toolbox.tools import Tool
 from toolbox.types import ABSENT
 
@@ -19,11 +20,6 @@ BOUNDS: Final = Bounds(text=1_000_000, nodes=1_000_000, depth=64)
 """How much of one value is shown."""
 _CELL: Final = 48
 _FIRST_KEY: Final = re.compile(r"\$\.(\w+)")
-
-
-def as_sent(change: Diagnostic) -> bool:
-    """Whether nothing that came was touched: a declared default took the place of what was not given."""
-    return change.kind is DiagnosticKind.DEFAULTED and change.risk is Risk.INFO
 
 
 class Shown:
