@@ -112,8 +112,8 @@ def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
     drifts.sort(key=lambda item: (-item.calls, item.tool, item.parameter, item.kind, item.conversion))
     changed = [item for item in drifts if not item.is_refusal]
     refused = [item for item in drifts if item.is_refusal]
-    parameters, parameter_count = _parameters(connection, scope, names, known, models_shown, drifts)
-    strangers = _unknown_tools(connection, scope)
+    parameters, parameter_count = _parameters(connection, scope, places, names, known, models_shown)
+    strangers = _unknown_tools(connection, scope) if None in tools else []
     buckets = _by(tallies, lambda key: key.bucket)
     model_groups = _model_groups(models, models_shown, drifts)
     tool_groups = _tool_groups(known, by_model, drifts)
@@ -163,59 +163,69 @@ def _width(span: float) -> int:
     return next((width for width in _WIDTHS if span / width < _BUCKETS), _WIDTHS[-1] * (1 + int(span / _WIDTHS[-1] / _BUCKETS)))
 
 
-def _bucket(connection: Connection, width: int) -> ColumnElement[int]:
+def _bucket(connection: Connection, table: Table, width: int) -> ColumnElement[int]:
     # SQLite cuts off the fraction; PostgreSQL would round it.
-    part = records.c.opened_at / cast(width, Float)
+    part = table.c.opened_at / cast(width, Float)
     return cast(part if connection.dialect.name == "sqlite" else func.floor(part), Integer)
 
 
 def _tallied(connection: Connection, scope: Scope, width: int) -> dict[_Key, Tally]:
-    """What became of the calls, by tool, model and stretch of time."""
+    """What became of the calls, by tool, model and stretch of time.
+
+    Most calls that fit had something changed or had not; which of them is found by counting the calls with changes, less those that were
+    refused all the same. That takes the database far less than a look at the changes of every call.
+    """
     row = records.c
-    tool = case((row.status == _UNKNOWN_TOOL, None), else_=row.tool)
-    bucket = _bucket(connection, width)
+    status = status_now(connection, scope.unknown_after_s)
     drifts = exists().where(changes.c.record_id == row.id, _IS_DRIFT)
     fails = exists().where(failures.c.record_id == row.id)
-    # What was only filled in is of the lowest risk, so that most calls need no look at their changes.
-    mended = case(
-        (row.status.in_((*_REFUSED, _UNKNOWN_TOOL)), 0),
-        (row.worst_risk > int(Risk.INFO), 1),
-        (and_(row.worst_risk == int(Risk.INFO), drifts), 1),
-        else_=0,
-    )
-    refused = case(
-        (row.status.in_(_REFUSED), 1),
-        (and_(row.status == CallStatus.PENDING.value, fails), 1),
-        else_=0,
-    )
-    status = status_now(connection, scope.unknown_after_s)
+    is_refused = case((row.status.in_(_REFUSED), 1), (and_(row.status == CallStatus.PENDING.value, fails), 1), else_=0)
     asked = (
         select(
-            tool.label("tool"),
+            case((row.status == _UNKNOWN_TOOL, None), else_=row.tool).label("tool"),
             row.model,
             status.label("status"),
-            bucket.label("bucket"),
-            mended.label("mended"),
-            refused.label("refused"),
+            _bucket(connection, records, width).label("bucket"),
+            is_refused.label("is_refused"),
+            case((and_(row.status.in_((*_REFUSED, CallStatus.PENDING.value)), drifts), 1), else_=0).label("drifts"),
             func.count().label("calls"),
         )
         .where(*scope.of(records))
         .group_by(text("1"), row.model, text("3"), text("4"), text("5"), text("6"))
     )
+    fitted: dict[_Key, Counter[str]] = defaultdict(Counter)
     made: dict[_Key, Tally] = defaultdict(Tally)
+    spent: Counter[_Key] = Counter()
     for found in connection.execute(asked):
-        calls = found.calls
-        statuses = {found.status: calls}
         key = _Key(found.tool, NO_MODEL if found.model is None else found.model, found.bucket)
         if found.status == _UNKNOWN_TOOL:
-            made[key] += Tally(unknown_tool=calls, statuses=statuses)
-        elif found.refused:
-            made[key] += Tally(refused=calls, statuses=statuses)
-        elif found.mended:
-            made[key] += Tally(mended=calls, statuses=statuses)
+            made[key] += Tally(unknown_tool=found.calls, statuses={found.status: found.calls})
+        elif found.is_refused:
+            made[key] += Tally(refused=found.calls, statuses={found.status: found.calls})
+            spent[key] += found.calls * found.drifts
         else:
-            made[key] += Tally(as_is=calls, statuses=statuses)
+            fitted[key][found.status] += found.calls
+    changed = _changed_calls(connection, scope, width)
+    for key, statuses in fitted.items():
+        calls = statuses.total()
+        mended = min(max(changed[key] - spent[key], 0), calls)
+        made[key] += Tally(as_is=calls - mended, mended=mended, statuses=dict(statuses))
     return made
+
+
+def _changed_calls(connection: Connection, scope: Scope, width: int) -> Counter[_Key]:
+    """How many calls something was changed in, refused or not."""
+    row = changes.c
+    bucket = _bucket(connection, changes, width)
+    asked = (
+        select(row.tool, row.model, bucket, func.count(distinct(row.record_id)))
+        .where(_IS_DRIFT, *scope.of(changes))
+        .group_by(row.tool, row.model, text("3"))
+    )
+    found: Counter[_Key] = Counter()
+    for tool, model, number, calls in connection.execute(asked):
+        found[_Key(tool, NO_MODEL if model is None else model, number)] += calls
+    return found
 
 
 def _by(tallies: Mapping[_Key, Tally], name: Any) -> dict[Any, Tally]:
@@ -237,14 +247,16 @@ def _filled(buckets: Mapping[int, Tally], width: int) -> Iterator[Bucket]:
 
 def _unknown_tools(connection: Connection, scope: Scope) -> list[tuple[str, int]]:
     """Names that no tool has, the most frequent first."""
+    # Grouped by an expression: by the column alone, SQLite would go through an index and look up every call behind it.
+    name = records.c.tool.concat("").label("name")
     asked = (
-        select(records.c.tool, func.count().label("calls"))
+        select(name, func.count().label("calls"))
         .where(records.c.status == _UNKNOWN_TOOL, *scope.of(records))
-        .group_by(records.c.tool)
-        .order_by(text("2 DESC"), records.c.tool)
+        .group_by(name)
+        .order_by(text("2 DESC"), name)
         .limit(_GROUPS_READ)
     )
-    return [(found.tool, found.calls) for found in connection.execute(asked)]
+    return [(found.name, found.calls) for found in connection.execute(asked)]
 
 
 # -- changes and failures ------------------------------------------------------------------------------------------------------------
@@ -354,11 +366,6 @@ class _Merged:
         """The drift in a few words."""
         return f"refused, {words(self.kind)}" if self.is_refusal else words(self.kind, self.conversion)
 
-    @property
-    def is_declared(self) -> bool:
-        """Whether it says nothing against the parameter being declared."""
-        return (self.kind, self.conversion) not in _NOT_DECLARED
-
 
 def _merged(places: Iterable[_Place], names: _Names, tools: Mapping[str, Tally], models: set[str]) -> list[_Merged]:
     """The drifts, the most frequent first; those of tools that do not exist are left out."""
@@ -408,69 +415,45 @@ def _calls(connection: Connection, models: set[str], *asked: Select[Any]) -> Cou
 
 
 def _parameters(
-    connection: Connection, scope: Scope, names: _Names, tools: Mapping[str, Tally], models: set[str], drifts: Iterable[_Merged]
+    connection: Connection, scope: Scope, places: Iterable[_Place], names: _Names, tools: Mapping[str, Tally], models: set[str]
 ) -> tuple[list[ParameterDrift], int]:
     """How often each parameter was changed or refused, a call counted once; and how many there are, also those that are left out."""
-    changed, refused, both = changes.c, failures.c, changes.alias()
-    asked = {
-        "changed": select(changed.tool, changed.place, changed.model, func.count(distinct(changed.record_id)))
-        .where(_IS_DRIFT, *scope.of(changes))
-        .group_by(changed.tool, changed.place, changed.model),
-        "refused": select(refused.tool, refused.place, refused.model, func.count(distinct(refused.record_id)))
-        .where(*scope.of(failures))
-        .group_by(refused.tool, refused.place, refused.model),
-        # Calls in which one place was both: few, and counted once.
-        "both": select(refused.tool, refused.place, refused.model, func.count(distinct(refused.record_id)))
-        .where(
-            *scope.of(failures),
-            exists().where(
-                both.c.record_id == refused.record_id,
-                both.c.place == refused.place,
-                ~and_(both.c.kind == DiagnosticKind.DEFAULTED.value, both.c.risk == int(Risk.INFO)),
-            ),
-        )
-        .group_by(refused.tool, refused.place, refused.model),
-    }
-    counted: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    by_model: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    spelled: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for what, question in asked.items():
-        for tool, place, model, calls in connection.execute(question.order_by(text("4 DESC")).limit(_GROUPS_READ)):
-            if tool not in tools:
-                continue
-            key = (tool, names.parameter(tool, place))
-            name = NO_MODEL if model is None else model
-            counted[key][what] += calls
-            spelled[key].add(place)
-            by_model[key][name if name in models else OTHERS] += -calls if what == "both" else calls
-    declared = {(item.tool, item.parameter) for item in drifts if item.is_declared}
+    found: dict[tuple[str, str], list[_Place]] = defaultdict(list)
+    for item in places:
+        if item.tool in tools:
+            found[item.tool, names.parameter(item.tool, item.place)].append(item)
     order = {tool: place for place, tool in enumerate(sorted(tools, key=lambda name: (-tools[name].calls, name)))}
-    most = sorted(
-        counted, key=lambda key: (counted[key]["both"] - counted[key]["changed"] - counted[key]["refused"], order[key[0]], key[1])
-    )
+    most = sorted(found, key=lambda key: (-sum(item.calls for item in found[key]), order[key[0]], key[1]))
     made = []
-    for key in most[:_PARAMETERS]:
-        (tool, parameter), found, drifted = key, counted[key], by_model[key]
-        if len(spelled[key]) > 1:
-            # One call may hold two spellings of a name.
-            of_changes = _at(changes, scope, tool, spelled[key]).where(_IS_DRIFT)
-            of_failures = _at(failures, scope, tool, spelled[key])
+    for tool, parameter in most[:_PARAMETERS]:
+        items = found[tool, parameter]
+        spelled = {item.place for item in items}
+        of_changes = _at(changes, scope, tool, spelled).where(_IS_DRIFT)
+        of_failures = _at(failures, scope, tool, spelled)
+        if len({(item.place, item.kind, item.conversion, item.is_refusal) for item in items}) == 1:
+            drifted = Counter[str]()
+            for item in items:
+                drifted[item.model if item.model in models else OTHERS] += item.calls
+            changed, refused = (0, drifted.total()) if items[0].is_refusal else (drifted.total(), 0)
+        else:
+            # One call may hold several of them.
             drifted = _calls(connection, models, of_changes, of_failures)
-            found = Counter(changed=_calls(connection, models, of_changes).total(), refused=_calls(connection, models, of_failures).total())
+            changed = _calls(connection, models, of_changes).total()
+            refused = _calls(connection, models, of_failures).total()
         made.append(
             ParameterDrift(
                 tool,
                 parameter,
-                key in declared,
+                any((item.kind, item.conversion) not in _NOT_DECLARED for item in items),
                 tools[tool].calls,
-                found["changed"],
-                found["refused"],
+                changed,
+                refused,
                 drifted.total(),
                 dict(drifted.most_common()),
             )
         )
     made.sort(key=lambda item: (order[item.tool], -item.share, item.parameter))
-    return made, len(counted)
+    return made, len(found)
 
 
 def _tool_groups(tools: Mapping[str, Tally], by_model: Mapping[str, Counter[str]], drifts: Sequence[_Merged]) -> list[Group]:
