@@ -15,6 +15,7 @@ from toolbox.cli.loading import load_registry, tightened
 from toolbox.cli.printing import Printer
 from toolbox.cli.problems import UsageProblem
 from toolbox.cli.review_commands import review_app
+from toolbox.cli.review_commands import review_app
 from toolbox.cli.stored import Wanted
 from toolbox.policy import Policy
 from toolbox.registry import Registry
@@ -154,6 +155,9 @@ def _parse(
 ) -> int:
     """Show the calls in a model's raw output, and how each was found."""
     return parsing.parse(load_registry(tools), read_whole(file), Printer(), as_json=json)
+
+
+_app.command(review_app)
 
 
 _app.command(review_app)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, and_, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
@@ -15,38 +15,16 @@ from toolbox.errors import ReviewError
 from toolbox.recovery.review.item import ReviewEvent, ReviewItem
 from toolbox.recovery.review.rows import Row, event_of, event_row, item_of, item_row, runner_of, runner_text
 from toolbox.recovery.review.states import ENDED, EXPIRING, STEPS, Position, ReviewState, ReviewStep, RunState, after
+from toolbox.recovery.review.surroundings import ALIVE, MACHINE, Store
 from toolbox.recovery.review.tables import COMPONENT, MIGRATIONS, events, items
 
 if TYPE_CHECKING:
     from sqlalchemy.sql.elements import ColumnElement
 
-__all__ = ["ALIVE", "MACHINE", "Book", "Store"]
+__all__ = ["Book"]
 
-_T = TypeVar("_T")
-
-MACHINE: Final = "toolbox"
-"""Who takes the steps that no person takes: what expires, what is lost."""
-# What this process has claimed and not given an end yet, by the id of the claim.
-ALIVE: Final[set[str]] = set()
 _OPEN: Final = tuple(item.state.value for item in EXPIRING)
-_NOT_OWED, _OWED, _DELIVERED = 0, 1, 2
 _TRIES: Final = 3
-
-
-class Store(Protocol):
-    """What the queue needs of a store, such as an `AuditStore`."""
-
-    def transact(self, work: Callable[[Connection], _T], /) -> _T:
-        """Do work in one transaction that writes; durable when this returns."""
-        ...
-
-    def read(self, work: Callable[[Connection], _T], /) -> _T:
-        """Do work that only reads."""
-        ...
-
-    def migrate(self, component: str, steps: Sequence[Callable[[Connection], None]], /) -> None:
-        """Bring a component's tables to the version that the steps make."""
-        ...
 
 
 Change = Callable[[ReviewItem], Mapping[str, Any]]
@@ -60,7 +38,7 @@ class Book:
         store: where they are.
         clock: the time, in seconds since the epoch.
         unknown_after_s: after how long a run on another machine that has not ended counts as unknown.
-        bury: the states of which a dead letter is owed.
+        bury: the states of which a dead letter is owed to this process's sink.
     """
 
     def __init__(self, store: Store, clock: Callable[[], float], unknown_after_s: float, bury: Collection[ReviewState]) -> None:
@@ -89,12 +67,7 @@ class Book:
                         return replace(known, repeats=known.repeats + 1), False
                     self._write(connection, row, item_of(row), ReviewStep.EXPIRE, MACHINE)
                 engine = postgresql if connection.dialect.name == "postgresql" else sqlite
-                made = (
-                    engine.insert(items)
-                    .values(**item_row(item), same=same, letter=_NOT_OWED)
-                    .on_conflict_do_nothing()
-                    .returning(items.c.id)
-                )
+                made = engine.insert(items).values(**item_row(item), same=same, letter=0).on_conflict_do_nothing().returning(items.c.id)
                 # Not every driver says how many rows an insert has made.
                 if connection.scalar(made) is not None:
                     event = ReviewEvent(
@@ -179,8 +152,6 @@ class Book:
         del values["repeats"]
         if then in ENDED:
             values["same"] = None
-        if then.state in self.bury and then in ENDED:
-            values["letter"] = _OWED
         if step is ReviewStep.CLAIM and runner is not None:
             values |= {"claim": runner.id, "runner": runner_text(runner)}
         elif then.run is RunState.NOT_RUN:
@@ -237,10 +208,18 @@ class Book:
         return self.store.read(lambda connection: list(connection.scalars(select(items.c.id).where(wanted).order_by(items.c.id).limit(5))))
 
     def listed(
-        self, state: ReviewState | None = None, run: RunState | None = None, tool: str | None = None, limit: int | None = None
+        self,
+        state: ReviewState | None = None,
+        run: RunState | None = None,
+        tool: str | None = None,
+        limit: int | None = None,
+        *,
+        is_open: bool = False,
     ) -> list[ReviewItem]:
         """Items, oldest first."""
         wanted = select(items).order_by(items.c.held_at, items.c.id)
+        if is_open:
+            wanted = wanted.where(items.c.state.in_(_OPEN), items.c.run.not_in((RunState.DONE.value, RunState.FAILED.value)))
         if tool is not None:
             wanted = wanted.where(items.c.tool == tool)
         due = self._is_due()
@@ -257,6 +236,8 @@ class Book:
             found: list[ReviewItem] = []
             for row in connection.execute(wanted).mappings():
                 item = self._as_it_is(row)
+                if is_open and item.position in ENDED:
+                    continue
                 if (state is None or item.state is state) and (run is None or item.run is run):
                     found.append(item)
                 if limit is not None and len(found) >= limit:
@@ -288,13 +269,14 @@ class Book:
     # -- dead letters ------------------------------------------------------------------------------------------------------------
 
     def owed(self) -> list[ReviewItem]:
-        """Items of which a dead letter has not been delivered yet."""
-        wanted = select(items).where(items.c.letter == _OWED).order_by(items.c.updated_at)
+        """Items of which a dead letter is owed and has not been delivered yet, whichever process has decided about them."""
+        states = [state.value for state in self.bury]
+        wanted = select(items).where(items.c.state.in_(states), items.c.letter == 0).order_by(items.c.updated_at)
         return self.store.read(lambda connection: [item_of(row) for row in connection.execute(wanted).mappings()])
 
     def delivered(self, item_id: str) -> None:
         """Put on record that a dead letter was delivered."""
-        self.store.transact(lambda connection: connection.execute(update(items).where(items.c.id == item_id).values(letter=_DELIVERED)))
+        self.store.transact(lambda connection: connection.execute(update(items).where(items.c.id == item_id).values(letter=1)))
 
 
 _RUNS: Final = frozenset({ReviewStep.CLAIM, ReviewStep.RELEASE, ReviewStep.DONE, ReviewStep.FAIL, ReviewStep.LOSE})

@@ -17,14 +17,12 @@ from toolbox.calls import Held
 from toolbox.errors import ReviewError, StoreError, ToolboxError
 from toolbox.json_values import snapshot
 from toolbox.recording import in_thread
-from toolbox.recovery.review.book import MACHINE, Book, Store
 from toolbox.recovery.review.item import ReviewEvent, ReviewItem
 from toolbox.recovery.review.letters import DeadLetterFile, DeadLetters
-from toolbox.recovery.review.running import Ends, Run, Tools, claim, run, run_async, tool_of, unchanged, whole
+from toolbox.recovery.review.running import Ends, Run, claim, run, run_async, tool_of, unchanged, whole
 from toolbox.recovery.review.shown import (
     Proposal,
     attempts_of,
-    exact_json,
     examine_given,
     hash_of,
     original_of,
@@ -35,9 +33,9 @@ from toolbox.recovery.review.shown import (
     without_secrets,
 )
 from toolbox.recovery.review.states import ReviewState, ReviewStep, RunState
+from toolbox.recovery.review.surroundings import MACHINE, Store, Tools
 from toolbox.results import ToolResult
 from toolbox.tools import Tool
-from toolbox.types import ABSENT
 
 __all__ = ["ReviewQueue"]
 
@@ -75,7 +73,8 @@ class ReviewQueue:
         expires_after_s: after how long without a step an item that was not run expires, in seconds; None for never.
         dead_letters: takes an item that the store cannot take, and those that `bury` names: any callable, or the path of a file. By default
             a file beside a store in a file, else ``toolbox-dead-letters.jsonl`` in the current folder.
-        bury: the states, of ``"rejected"`` and ``"expired"``, of which a dead letter is written too.
+        bury: the states, of ``"rejected"`` and ``"expired"``, of which a dead letter is written too, whoever has decided; by `expire`, and
+            by whatever this process decides.
         unknown_after_s: after how long a run on another machine that has not ended counts as unknown.
         clock: the time, in seconds since the epoch.
 
@@ -102,6 +101,9 @@ class ReviewQueue:
         wrong = sorted(set(bury) - {state.value for state in _BURIED})
         if wrong:
             raise ReviewError("misused", f"bury={wrong[0]!r}: expected 'rejected' or 'expired'")
+        # Loaded with the first queue: whoever only names the class may do so without the extra.
+        from toolbox.recovery.review.book import Book
+
         self.on_waiting = on_waiting
         self.on_decided = on_decided
         self.expires_after_s = expires_after_s
@@ -276,6 +278,7 @@ class ReviewQueue:
         run: RunState | str | None = None,
         tool: str | None = None,
         limit: int | None = None,
+        is_open: bool = False,
     ) -> list[ReviewItem]:
         """The items that are wanted, oldest first.
 
@@ -284,6 +287,7 @@ class ReviewQueue:
             run: whose call is in this state, such as ``"unknown"``.
             tool: of this tool.
             limit: at most so many.
+            is_open: only what waits for something: a decision, a run, the end of a run, or somebody who finds out how it ended.
 
         Raises:
             ReviewError: there is no such state.
@@ -295,7 +299,7 @@ class ReviewQueue:
         except ValueError as error:
             known = [*(item.value for item in ReviewState), *(item.value for item in RunState)]
             raise ReviewError("misused", f"{error}; the states are {', '.join(known)}") from None
-        return self._book.listed(wanted, running, tool, limit)
+        return self._book.listed(wanted, running, tool, limit, is_open=is_open)
 
     def events(self, item_id: str) -> list[ReviewEvent]:
         """Every step that an item has taken, oldest first: who, when, why.
@@ -328,13 +332,9 @@ class ReviewQueue:
         who = _person(by)
         item = self._book.get(item_id)
         tool = self._tool(item, registry)
-        if not isinstance(arguments, Mapping):
+        if not _is_object(arguments):
             raise ReviewError("arguments", "the arguments must be an object of JSON values by name", item_id)
-        plain = exact_json(dict(arguments))
-        if plain is ABSENT:
-            raise ReviewError("arguments", "the arguments must be JSON values: write a date as text, a set as a list", item_id)
-        known = self._secrets.get(item_id, {})
-        given = examine_given(tool, plain, known)
+        given = examine_given(tool, arguments, self._secrets.get(item_id, {}))
         if approve and given.is_converted:
             raise ReviewError(
                 "arguments",
@@ -616,6 +616,10 @@ def _letters(store: Any, wanted: DeadLetters | str | Path | None) -> DeadLetters
     if not callable(wanted):
         raise ReviewError("misused", f"dead_letters must be callable with an item, or the path of a file, and is a {type(wanted).__name__}")
     return wanted
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
 
 
 def _person(by: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from toolbox.audit import warn
 from toolbox.audit.store.sessions import this_session
@@ -26,27 +26,17 @@ from toolbox.errors import (
     UnknownTool,
 )
 from toolbox.recording import in_thread
-from toolbox.recovery.review.book import ALIVE, Book
 from toolbox.recovery.review.item import ReviewItem
 from toolbox.recovery.review.shown import examine, hash_of
 from toolbox.recovery.review.states import ReviewStep, after
+from toolbox.recovery.review.surroundings import ALIVE, Tools
 from toolbox.results import ToolResult
 from toolbox.tools import Tool
 
-__all__ = ["Ends", "Run", "Tools", "claim", "run", "run_async"]
+if TYPE_CHECKING:
+    from toolbox.recovery.review.book import Book
 
-
-class Tools(Protocol):
-    """What the queue needs of a registry."""
-
-    @property
-    def services(self) -> Services:
-        """What is around the tools."""
-        ...
-
-    def __getitem__(self, name: str, /) -> Tool:
-        """The tool of this name."""
-        ...
+__all__ = ["Ends", "Run", "claim", "run", "run_async"]
 
 
 @dataclass(frozen=True, slots=True)

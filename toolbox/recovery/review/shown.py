@@ -373,7 +373,9 @@ def examine_given(tool: Tool, arguments: Mapping[str, Any], known: Mapping[str, 
     report = examine(tool, named, secrets, values).report
     settled = settle(tool, named, report, secrets, values)
     if settled is None:
-        raise ReviewError("arguments", f"the arguments of {tool.name} do not come to the same when they are read again")
+        raise ReviewError(
+            "arguments", f"the arguments of {tool.name} have no JSON form that comes to the same: write a date as text, a set as a list"
+        )
     made, shown = settled
     is_converted = any(item.kind is not DiagnosticKind.DEFAULTED for item in report.diagnostics)
     return Given(made, shown, secrets, report, is_converted)

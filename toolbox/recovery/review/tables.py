@@ -46,7 +46,7 @@ items: Final = Table(
     # Who runs it: id of the claim, and the process as JSON.
     Column("claim", Text),
     Column("runner", Text),
-    # Whether a dead letter is owed: 0 no, 1 yes, 2 it was delivered.
+    # Whether a dead letter was delivered: 0 no, 1 yes.
     Column("letter", Integer, nullable=False),
 )
 Index("toolbox_review_items_state", items.c.state, items.c.run, items.c.held_at)
