@@ -12,7 +12,7 @@ from sqlalchemy import URL, exc, make_url
 from toolbox.diagnostics import MASK
 from toolbox.errors import StoreError
 
-__all__ = ["Address", "read_address"]
+__all__ = ["Address", "may_write", "read_address"]
 
 _SQLITE: Final = frozenset({"sqlite", "sqlite+pysqlite"})
 _POSTGRES: Final = frozenset({"postgresql", "postgres", "postgresql+psycopg"})
@@ -44,6 +44,11 @@ class Address:
             if secret and isinstance(secret, str):
                 text = text.replace(secret, MASK)
         return text
+
+
+def may_write(path: Path) -> bool:
+    """Whether this user may write to a file, or make one in a folder."""
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def read_address(url: str | os.PathLike[str], *, read_only: bool = False) -> Address:
@@ -92,6 +97,6 @@ def _file(path: Path, read_only: bool) -> Address:
 
 
 def _postgres(url: URL, read_only: bool) -> Address:
-    query = {key: MASK if "pass" in key else value for key, value in url.query.items()}
-    shown = url.set(drivername="postgresql", password=MASK if url.password else None, query=query)
-    return Address(url.set(drivername="postgresql+psycopg"), shown.render_as_string(hide_password=False), False, None, read_only)
+    # What stands behind the question mark may hold a password too.
+    shown = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
+    return Address(url.set(drivername="postgresql+psycopg"), shown, False, None, read_only)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import sqlite3
@@ -63,6 +64,7 @@ class Database:
         self._write = write
         self._opened = opened
         self._is_closed = False
+        self._is_ending = False
         self._has_warned = False
         self._reset()
         _all.add(self)
@@ -105,7 +107,8 @@ class Database:
         """
         self._refuse_closed(writes=False)
         self._turns.refuse_nested()
-        if not self.address.read_only and (self._writer is None or self._is_replaced()):
+        if not self.address.read_only and self._is_replaced():
+            # The tables may not be there. Apart from that, reading needs no right and no room to write.
             with self._turns.alone():
                 self._in_transaction(lambda _connection: None, is_repeatable=True)
         if self.address.is_sqlite and self.address.path is None:
@@ -120,7 +123,12 @@ class Database:
                         self._check_versions(connection)
                     return work(connection)
             except Exception as error:
-                raise self._translated(error) from error
+                if not is_foreign(error):
+                    raise
+                raise store_error(error, self.address) from error
+            finally:
+                if self._is_ending and self._readers is not None:
+                    self._readers.dispose()
 
     def migrate(self, component: str, steps: Sequence[Step]) -> None:
         """Bring a component to the version that its steps make.
@@ -149,6 +157,20 @@ class Database:
         if self._readers is not None:
             self._readers.dispose()
             self._readers = None
+
+    def end(self) -> None:
+        """At the end of the program: as `release`, and whoever still comes leaves nothing open."""
+        self._is_ending = True
+        self.release()
+
+    def abandon(self) -> None:
+        """Let go of every connection at once, without waiting for anything: nobody holds the store any more.
+
+        The garbage collector calls it, wherever it happens to run, be it inside a transaction of another store on the same file.
+        """
+        self._disconnect()
+        if self._readers is not None:
+            self._readers.dispose()
 
     def close(self) -> None:
         """Let go of every connection, for good. Closing twice does nothing."""
@@ -196,6 +218,8 @@ class Database:
                     result = work(connection)
                     stage = "committing"
                     transaction.commit()
+                if self._is_ending:
+                    self._disconnect()
                 return result
             except BaseException as error:
                 self._undo(is_commit=stage == "committing")
@@ -378,6 +402,14 @@ def _is_shared(raw: sqlite3.Connection) -> bool:
 
 
 _all: Final[weakref.WeakSet[Database]] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    for database in list(_all):
+        database.end()
+
+
 _held: Final[list[Database]] = []
 
 

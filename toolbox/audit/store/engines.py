@@ -9,7 +9,7 @@ from urllib.parse import quote
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import NullPool, QueuePool
 
-from toolbox.audit.store.addresses import Address
+from toolbox.audit.store.addresses import Address, may_write
 from toolbox.errors import StoreError
 
 __all__ = ["has_wal_fault", "reading_engine", "writing_engine"]
@@ -87,7 +87,11 @@ def _target(address: Address) -> str:
     # As a URI, for its mode; every character of the path that means something in one is written apart.
     whole = address.path.as_posix()
     where = quote((whole if whole.startswith("/") else f"/{whole}").encode("utf-8", "surrogateescape"))
-    return f"file://{where}?mode={'ro' if address.read_only else 'rwc'}"
+    if not address.read_only:
+        return f"file://{where}?mode=rwc"
+    # A file in WAL mode is read with the help of others beside it. Where those cannot be made, nobody writes to it either.
+    is_alone = not may_write(address.path.parent) and not address.path.with_name(f"{address.path.name}-wal").exists()
+    return f"file://{where}?mode=ro{'&immutable=1' if is_alone else ''}"
 
 
 def _postgres(address: Address, timeout_s: float, *, is_reader: bool = False, **pool: Any) -> Engine:

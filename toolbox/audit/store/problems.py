@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import errno
-import os
 import sqlite3
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sqlalchemy import exc
 
+from toolbox.audit.store.addresses import Address, may_write
 from toolbox.diagnostics import shorten
 from toolbox.errors import StoreError, ToolboxError
-
-if TYPE_CHECKING:
-    from toolbox.audit.store.addresses import Address
 
 __all__ = ["is_foreign", "store_error"]
 
@@ -100,7 +97,7 @@ def _reason(error: BaseException, original: Any, address: Address) -> str:
     if isinstance(original, sqlite3.Error):
         code = getattr(original, "sqlite_errorcode", None)
         found = _SQLITE.get(code & 0xFF, "failed") if isinstance(code, int) else "failed"
-        return _why_unopened(address) if found == "unopened" else found
+        return _why_unopened(address) if found == "unopened" or (found == "disk" and address.path and address.path.is_dir()) else found
     if isinstance(error, exc.TimeoutError):
         return "locked"
     if _is_of_driver(original):
@@ -114,7 +111,7 @@ def _reason(error: BaseException, original: Any, address: Address) -> str:
 
 
 def _why_unopened(address: Address) -> str:
-    """SQLite says only that it cannot open the file."""
+    """SQLite says only that it cannot open the file, or read it."""
     path = address.path
     if path is None:
         return "failed"
@@ -124,7 +121,7 @@ def _why_unopened(address: Address) -> str:
         return "not_a_database"
     if not path.exists() and address.read_only:
         return "missing_file"
-    return "failed" if os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK)) else "permission"
+    return "failed" if may_write(path.parent) and (not path.exists() or may_write(path)) else "permission"
 
 
 def _words(original: Any) -> str:

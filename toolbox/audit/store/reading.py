@@ -20,6 +20,8 @@ from toolbox.errors import StoreError
 __all__ = ["Wanted", "check", "count_records", "read_records"]
 
 _PART: Final = 500
+# The row of a record, and those of its changes and failures.
+_Found = tuple[dict[str, Any], list[Any], list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +64,15 @@ def read_records(database: Database, wanted: Wanted, *, limit: int | None, is_ne
     while left is None or left > 0:
         size = _PART if left is None else min(left, _PART)
         part = database.read(partial(_part, wanted=wanted, size=size, last=last, is_newest_first=is_newest_first))
-        yield from part
+        for rows in part:
+            yield record_of(*rows)
         if len(part) < size:
             return
-        last = (part[-1].time, part[-1].id)
+        last = (part[-1][0]["opened_at"], part[-1][0]["id"])
         left = None if left is None else left - len(part)
 
 
-def _part(connection: Connection, wanted: Wanted, size: int, last: tuple[float, str] | None, is_newest_first: bool) -> list[StoredRecord]:
+def _part(connection: Connection, wanted: Wanted, size: int, last: tuple[float, str] | None, is_newest_first: bool) -> list[_Found]:
     status = status_now(connection, wanted.unknown_after_s)
     key = tuple_(records.c.opened_at, records.c.id)
     query = select(records, status.label("status_now")).where(*_conditions(wanted, status)).limit(size)
@@ -80,7 +83,7 @@ def _part(connection: Connection, wanted: Wanted, size: int, last: tuple[float, 
     rows = connection.execute(query).mappings().all()
     ids = [row["id"] for row in rows]
     found = [_items(connection, table, ids) for table in (changes, failures)]
-    return [record_of({**row, "status": row["status_now"]}, found[0].get(row["id"], ()), found[1].get(row["id"], ())) for row in rows]
+    return [({**row, "status": row["status_now"]}, found[0].get(row["id"], []), found[1].get(row["id"], [])) for row in rows]
 
 
 def _items(connection: Connection, table: Any, ids: Sequence[str]) -> dict[str, list[Any]]:

@@ -71,9 +71,13 @@ class AuditStore:
         )
         # How many changes of a record were written when it was opened.
         self._written: dict[str, int] = {}
-        # At the end of the program, what is queued is written and the session ended; whoever records later opens it again.
-        self._finalizer = weakref.finalize(self, self._database.release)
-        self._database.migrate(COMPONENT, STEPS)
+        self._finalizer = weakref.finalize(self, self._database.abandon)
+        self._finalizer.atexit = False
+        try:
+            self._database.migrate(COMPONENT, STEPS)
+        except BaseException:
+            self.close()
+            raise
 
     # -- writing -----------------------------------------------------------------------------------------------------------------
 
