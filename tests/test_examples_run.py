@@ -10,6 +10,21 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 KEY_LINES = {
+    "recovery_scripted": [
+        "a date and a number in words: booked SFO-JFK on 02 Jul 2026 for 2 in economy",
+        "attempt 1: accepted, supported: $.depart (date), $.passengers (number)",
+        "a number that nobody knows: RecoveryFailed",
+        "attempt 1: misshapen",
+        'attempt 2: invented\n    - $.passengers: 3 does not follow from what came, "a few"',
+        "attempt 3: unrecoverable",
+        '- $.destination: it was fine as it came, "JFK": send it as it came',
+        "spent in this conversation: 6 attempts",
+        "the function ran 2 times, each time for 2 passengers",
+    ],
+    "recovery_client": [
+        "Review on Thursday, 02 July 2026, 45 minutes",
+        "1 accepted",
+    ],
     "from_openapi": ["- $.bookId: expected an integer", '"branch": "main"'],
     "from_mcp": ["- $.level: expected one of", "failed: RemoteToolError"],
     "quickstart": [

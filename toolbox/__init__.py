@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         MissingReview,
         NoMatch,
         PayloadError,
+        RecoveryFailed,
         RegistrationError,
         RepeatedFailure,
         ReviewError,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         Unknown,
     )
     from toolbox.providers import ExportReport, UnsupportedTool
+    from toolbox.recovery import CircuitBreaker, Recovery, RecoveryBudget, recovery_prompt
     from toolbox.recovery.review import ReviewItem, ReviewQueue
     from toolbox.redaction import Redaction
     from toolbox.registry import Registry, default_registry, tool
@@ -78,6 +80,7 @@ _HOMES = {
         "MissingReview",
         "NoMatch",
         "PayloadError",
+        "RecoveryFailed",
         "RegistrationError",
         "RepeatedFailure",
         "ReviewError",
@@ -104,6 +107,7 @@ _HOMES = {
         "Unknown",
     ),
     "normalizing": ("coerce_enums", "coerce_to_schema", "normalize_from_schema", "normalize_tool_args"),
+    "recovery": ("CircuitBreaker", "Recovery", "RecoveryBudget", "recovery_prompt"),
     "recovery.review": ("ReviewItem", "ReviewQueue"),
     "redaction": ("Redaction",),
     "replaying": ("ReplayReport", "replay"),
@@ -124,6 +128,7 @@ __all__ = [
     "AuditRecord",
     "AuditStore",
     "CallStatus",
+    "CircuitBreaker",
     "CoercionLevel",
     "CoercionReport",
     "Converter",
@@ -150,6 +155,9 @@ __all__ = [
     "PayloadError",
     "Policy",
     "ProseCalls",
+    "Recovery",
+    "RecoveryBudget",
+    "RecoveryFailed",
     "Redaction",
     "RegistrationError",
     "Registry",
@@ -179,6 +187,7 @@ __all__ = [
     "fuzzy_match_enum",
     "normalize_from_schema",
     "normalize_tool_args",
+    "recovery_prompt",
     "replay",
     "tool",
 ]

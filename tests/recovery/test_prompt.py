@@ -54,7 +54,7 @@ def blocks(messages: list[Message]) -> list[Any]:
 
 def test_every_tool_of_the_demo_stays_under_2000_tokens(demo: ModuleType) -> None:
     """Whatever its arguments and however many attempts went before, the prompt for a tool of the demo is under 2,000 tokens."""
-    sizes = {}
+    sizes: dict[str, int] = {}
     for tool in demo.registry:
         calls = [sent.payload for sent in demo.CALLS if sent.tool == tool.name and isinstance(sent.payload, dict)]
         long = {item.name: "x y " * 2_000 for item in tool.parameters}
