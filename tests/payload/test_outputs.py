@@ -181,6 +181,10 @@ ADD: Calls = [("math.add", {"a": 1, "b": 2})]
 OWN = "```python\ndef get_weather({0}):\n    return look_up()\n```\nSo:\n```python\nprint(get_weather(2, 'Paris'))\n```"
 LATER: Calls = [("get_weather", {"city": "Paris", "days": 2})]
 MORE_CODE: list[tuple[str, Calls]] = [
+    # calls that begin alike, or come again
+    ("get_weather(city='Paris') get_weather(city='Paris')['sky'] get_weather(city='Rome')", BOTH),
+    ("ping()\nping().get('a', 'b')\nping(1)\nmath.add(a=1, b=2)", [("ping", {}), *ADD]),
+    ("math.add(1, 2)\nmath.add(1, True)\nmath.add(1, 2)", [*ADD, ("math.add", {"a": 1, "b": True})]),
     # what code does with a result
     ("[round(math.add(1, 2), 3)]", ADD),
     ("```python\nprint(round(math.add(a=1, b=2) * 100, 1), '%')\n```", ADD),

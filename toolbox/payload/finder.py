@@ -147,6 +147,11 @@ class Finder:
         self._spend(self.end - position)
         return call
 
+    def pass_over(self, end: int, characters: int) -> None:
+        """Go on behind something that was read before."""
+        self.end = end
+        self._spend(characters)
+
     def refuse_cut(self, what: str = "arguments") -> None:
         """Look at how the text ended when it was read last; `what` names what the model is to send again.
 

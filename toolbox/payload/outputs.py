@@ -169,11 +169,9 @@ def _once(calls: list[FoundCall]) -> list[FoundCall]:
 
 def _identity_of(arguments: object) -> Any:
     """What two arguments have in common only where they are the same: their JSON text, or what is quicker to make."""
-    if type(arguments) is dict and len(arguments) == 1:
-        ((key, value),) = arguments.items()
-        if type(value) in _PLAIN:
-            return (key, type(value), value)
     try:
+        if type(arguments) is dict and _PLAIN.issuperset(map(type, arguments.values())):
+            return tuple(sorted([(key, type(value), value) for key, value in arguments.items()]))
         return json.dumps(arguments, sort_keys=True, default=repr)
     except (TypeError, ValueError, RecursionError):
         return repr(arguments)

@@ -206,6 +206,8 @@ class _Scan:
         self.guard = 0
         self.denied = -1
         self.goes_on = -1
+        # The last call as it was written: a model that repeats itself writes it again.
+        self.last: tuple[str, list[FoundCall]] = "", []
 
     def run(self) -> list[Statement]:
         position = 0
@@ -329,6 +331,10 @@ class _Scan:
 
     def _read(self, position: int, fenced: bool) -> int:
         finder = self.finder
+        source, repeated = self.last
+        if source and self.text.startswith(source, position) and not self.text.startswith((".", "[", "("), position + len(source)):
+            finder.pass_over(position + len(source), len(source))
+            return self._count(repeated, position, finder.end, fenced)
         try:
             calls = finder.calls_at(position)
         except Broken as error:
@@ -345,6 +351,12 @@ class _Scan:
         finder.refuse_cut("call")
         if "variable looked up" in finder.reader.repairs and any(self._is_defined(call.name) for call in calls):
             return end  # a program with data and functions of its own
+        if self.text[finder.end - 1] == ")" and self.text[position] not in "[{(":
+            self.last = self.text[position : finder.end], calls
+        return self._count(calls, position, end, fenced)
+
+    def _count(self, calls: list[FoundCall], position: int, end: int, fenced: bool) -> int:
+        """Let calls count where they stand as a statement; where to go on."""
         if not fenced and not self._ends_alone(end):
             return end
         if fenced and self.text[end : end + 40].lstrip().startswith((":", "->", "{")) and self.text[position] not in "[{":
