@@ -685,9 +685,11 @@ def test_closed_in_another_context(otel: Telemetry) -> None:
     """What is current where a call is closed, and not where it was opened, is left alone."""
     record = _running()
     contextvars.copy_context().run(otel.sink.opened, record)
+    call = otel.sink._open[record.id]
     with otel.tracer.start_as_current_span("around") as around:
         otel.sink(_done(record))
         assert trace.get_current_span() is around
+    assert call.before is None, "whoever still holds its context would hold all that came before it"
     assert [span.name for span in otel.spans] == ["execute_tool t", "around"]
 
 
@@ -852,6 +854,19 @@ def test_a_forgotten_call_is_no_parent_for_ever(monkeypatch: pytest.MonkeyPatch,
         otel.sink(_done(record))
     assert [_parent(otel.span(f"execute_tool other {number}")) is None for number in range(3)] == [False, True, True]
     assert not trace.get_current_span().is_recording()
+
+
+def test_a_forgotten_call_elsewhere(monkeypatch: pytest.MonkeyPatch, otel: Telemetry) -> None:
+    """The same where nothing was closed since: what stands under a call that was given up is left, too."""
+    monkeypatch.setattr(telemetry, "OPEN_LIMIT", 1)
+    elsewhere, forgotten, other, late = contextvars.copy_context(), _running("forgotten"), _running("other"), _running("late")
+    elsewhere.run(otel.sink.opened, forgotten)
+    otel.sink.opened(other)
+    otel.sink(_done(other))
+    elsewhere.run(otel.sink.opened, late)
+    elsewhere.run(otel.sink, _done(late))
+    assert _parent(otel.span("execute_tool late")) is None
+    assert elsewhere.run(trace.get_current_span) is trace.get_current_span()
 
 
 def test_the_same_record_opened_twice(otel: Telemetry) -> None:
@@ -1029,6 +1044,16 @@ def test_a_description_that_fails() -> None:
     _registry(otel).dispatch("double", {"number": 2})
     assert "gen_ai.tool.description" not in _attributes(otel.spans[0])
     assert otel.sink.lost == 0
+
+
+def test_a_tool_that_does_not_exist_has_no_description() -> None:
+    """The application is not asked for names that a model made up."""
+    asked: list[str] = []
+    otel = Telemetry(describe=asked.append)
+    registry = _registry(otel)
+    registry.run("nope", {})
+    registry.run("double", {"number": 1})
+    assert asked == ["double"]
 
 
 def test_a_span_that_is_not_sampled() -> None:
