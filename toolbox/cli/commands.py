@@ -12,6 +12,7 @@ from cyclopts import App, CycloptsError, Parameter
 from toolbox.cli import calling, listing, parsing, replaying, reporting
 from toolbox.cli.inputs import read_payload, read_whole
 from toolbox.cli.loading import load_registry, tightened
+from toolbox.cli.options import HYPHEN
 from toolbox.cli.printing import Printer
 from toolbox.cli.problems import UsageProblem
 from toolbox.cli.review_commands import review_app
@@ -50,15 +51,8 @@ _Preset = Annotated[
 _Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help="write the result as JSON")]
 
 
-def _no_option(_: object, text: str | None) -> None:
-    if text is not None and text.startswith("--"):
-        raise ValueError(f"There is no option {text} (what begins with -- can be read from a file, or from standard input with -)")
-
-
-# A lone - is standard input, and -5 may be what a model sent.
-_Hyphen = Parameter(allow_leading_hyphen=True, validator=_no_option)
 _Name = Annotated[str, Parameter(help="name of the tool, as a model wrote it")]
-_Arguments = Annotated[str | None, _Hyphen, Parameter(help="what a model sent: JSON or text; @FILE reads a file, - reads standard input")]
+_Arguments = Annotated[str | None, HYPHEN, Parameter(help="what a model sent: JSON or text; @FILE reads a file, - reads standard input")]
 
 
 @_app.command(name="list")
@@ -96,7 +90,7 @@ def _check(name: _Name, args: _Arguments = None, /, *, tools: _Tools, policy: _P
 def _replay(
     file: Annotated[
         str,
-        _Hyphen,
+        HYPHEN,
         Parameter(
             help="the records of a store: its SQLite file, or its URL; or calls, messages, raw model texts, records or lines of the log, "
             "one a line as JSON; .gz too; - reads standard input"
@@ -151,7 +145,7 @@ def _report(
 
 @_app.command(name="parse")
 def _parse(
-    file: Annotated[str, _Hyphen, Parameter(help="a model's raw output; - reads standard input")], /, *, tools: _Tools, json: _Json = False
+    file: Annotated[str, HYPHEN, Parameter(help="a model's raw output; - reads standard input")], /, *, tools: _Tools, json: _Json = False
 ) -> int:
     """Show the calls in a model's raw output, and how each was found."""
     return parsing.parse(load_registry(tools), read_whole(file), Printer(), as_json=json)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, Parameter
 
 from toolbox.cli.loading import load_registry
+from toolbox.cli.options import HYPHEN
 from toolbox.cli.printing import Printer
 from toolbox.cli.problems import UsageProblem
 
@@ -26,7 +27,9 @@ _Tools = Annotated[
     Parameter(name="--tools", help="module, file, or module:registry with the tool, such as app.tools, path/tools.py, app.tools:registry"),
 ]
 _Secrets = Annotated[
-    str | None, Parameter(name="--secrets", help="file with the values of the secret arguments, one JSON object; - reads standard input")
+    str | None,
+    HYPHEN,
+    Parameter(name="--secrets", help="file with the values of the secret arguments, one JSON object; - reads standard input"),
 ]
 _Reason = Annotated[str, Parameter(name="--reason", help="why")]
 
@@ -68,7 +71,9 @@ def _show(store: _Store, item: _Item, /, *, json: _Json = False) -> int:
 def _correct(
     store: _Store,
     item: _Item,
-    args: Annotated[str, Parameter(help="all arguments, one JSON object; @FILE reads a file, - standard input; a secret is written ***")],
+    args: Annotated[
+        str, HYPHEN, Parameter(help="all arguments, one JSON object; @FILE reads a file, - standard input; a secret is written ***")
+    ],
     /,
     *,
     tools: _Tools = None,

@@ -371,13 +371,11 @@ class Reviews:
 
 _ITEMS: Final = (
     Column("id", whole=True),
-    Column("state"),
-    Column("tool"),
-    Column("reason"),
-    Column("arguments"),
-    Column("asked", right=True),
+    Column("state", whole=True),
     Column("held (UTC)", whole=True),
-    Column("by"),
+    Column("reason"),
+    Column("tool"),
+    Column("arguments"),
 )
 _ARGUMENTS: Final = (Column("path"), Column("came"), Column("runs with"), Column("", whole=True))
 _EVENTS: Final = (Column("when (UTC)", whole=True), Column("step"), Column("by"), Column("note"))
@@ -391,16 +389,16 @@ def _standing(item: ReviewItem) -> str:
 
 
 def _item_row(item: ReviewItem) -> tuple[str | Cell, ...]:
-    style = _STYLES[item.state.value] if item.run is RunState.NOT_RUN else _RUN_STYLES[item.run.value]
+    state = Cell(item.state.value, _STYLES[item.state.value])
+    if item.run is not RunState.NOT_RUN:
+        state = Cell(_RUNS[item.run], _RUN_STYLES[item.run.value])
     return (
         item.id,
-        Cell(_standing(item), style),
+        state,
+        _when(item.held_at)[5:16],
+        item.reason.replace("_", " ") + (f" (asked {item.repeats + 1} times)" if item.repeats else ""),
         visible(item.tool),
-        item.reason.replace("_", " "),
         _brief(item.original if item.arguments is None else item.arguments),
-        str(item.repeats + 1),
-        _when(item.held_at),
-        visible(item.decided_by or ""),
     )
 
 
