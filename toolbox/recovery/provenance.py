@@ -6,7 +6,6 @@ What fitted stays what it was. What did not fit may become what it says itself: 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
@@ -33,7 +32,6 @@ from toolbox.masking import shows
 from toolbox.matching import ChoiceIndex, MatchLevel
 from toolbox.matching.keys import LONGEST
 from toolbox.matching.texts import tokens
-from toolbox.matching.words import ENDINGS, NEGATIONS
 from toolbox.policy import LENIENT, Policy
 from toolbox.recovery.equality import same
 from toolbox.recovery.quantities import Label
@@ -54,8 +52,6 @@ from toolbox.types import (
 
 __all__ = ["Change", "Invention", "Provenance", "trace"]
 
-_FORCED: Final = 4
-"""So many keys with foreign names can at most be told apart by what their values fit."""
 _REFERENCES: Final = 100
 _STEPS: Final = 20_000
 _TRIAL: Final = 20
@@ -243,35 +239,15 @@ class _Trace:
     # -- names ---------------------------------------------------------------------------------------------------------------------
 
     def renamed(self, names: Names, came: Mapping[str, tuple[Any, Any]], made: Mapping[str, tuple[Any, Any]]) -> dict[str, str]:
-        """Keys that are not declared, each to the declared one that it became: by its words, or since nothing else is possible."""
+        """Keys that are not declared, each to the declared one that it became: only where its words say so, as a synonym says nothing."""
         absent = [name for name in names.declared if name not in came]
-        given = [name for name in absent if name in made]
-        foreign = [name for name in came if name not in names.declared and name not in made]
-        if not given or not foreign:
-            return {}
         by_words: dict[str, list[str]] = {}
-        for name in foreign:
-            target = _named(name, absent)
-            if target is not None and target in given:
-                by_words.setdefault(target, []).append(name)
-        found = {keys[0]: target for target, keys in by_words.items() if len(keys) == 1}
-        foreign = [name for name in foreign if name not in found]
-        required = [name for name in absent if names.declared[name].required and name not in found.values()]
-        if 0 < len(foreign) == len(required) <= _FORCED and all(name in given for name in required) and not any(map(_turns, foreign)):
-            fits = {(key, name): self.may_fit(names.declared[name], came[key][1]) for key in foreign for name in required}
-            ways = [way for way in itertools.permutations(required) if all(fits[pair] for pair in zip(foreign, way, strict=True))]
-            if len(ways) == 1:
-                found |= dict(zip(foreign, ways[0], strict=True))
-        return found
-
-    def may_fit(self, declared: Field, value: Any) -> bool:
-        """Whether a value could be meant for a parameter: when in doubt it could, and then nothing is certain."""
-        if isinstance(value, str):
-            if any(letter.isdigit() for letter in value):
-                return True
-        elif not isinstance(value, bool | int | float):
-            return True
-        return is_converted(declared.type, value, value, self.document, self.lenient)
+        for name in came:
+            if name not in names.declared and name not in made and any(item in made for item in absent):
+                target = _named(name, absent)
+                if target is not None and target in made and (names.declared[target].required or _says_as_much(name, target)):
+                    by_words.setdefault(target, []).append(name)
+        return {keys[0]: target for target, keys in by_words.items() if len(keys) == 1}
 
     # -- values --------------------------------------------------------------------------------------------------------------------
 
@@ -406,14 +382,15 @@ class _Trace:
 
 
 def _by_name(names: Names, value: Mapping[Any, Any]) -> dict[str, tuple[Any, Any]]:
-    """Each key with its value, by the declared name that it stands for; a second key for a name stays under its own."""
+    """Each key with its value, by the declared name that it stands for; of several keys for one name, only its own counts."""
     found: dict[str, tuple[Any, Any]] = {key: (key, item) for key, item in value.items() if key in names.declared}
-    for key, item in value.items():
-        if key in names.declared:
-            continue
-        name = names.resolve(key) if isinstance(key, str) else None
-        taken = name is None or name in found
-        found[str(key) if taken else str(name)] = (key, item)
+    others: dict[str | None, list[Any]] = {}
+    for key in value:
+        if key not in names.declared:
+            others.setdefault(names.resolve(key) if isinstance(key, str) else None, []).append(key)
+    for name, keys in others.items():
+        is_one = name is not None and len(keys) == 1 and name not in found
+        found |= {str(name) if is_one else str(key): (key, value[key]) for key in keys}
     return found
 
 
@@ -428,8 +405,9 @@ def _named(key: str, absent: list[str]) -> str | None:
     return None if match is None or (match.risk is not None and match.risk > Risk.WARNING) else str(match.choice)
 
 
-def _turns(key: str) -> bool:
-    return len(key) > LONGEST or any(word in NEGATIONS or word in ENDINGS for word in tokens(key))
+def _says_as_much(key: str, name: str) -> bool:
+    """Whether a key has no fewer words than a name: "price" alone does not say "max_price"."""
+    return len(tokens(key)) >= len(tokens(name))
 
 
 def _item(node: ArrayType, place: int) -> Type:

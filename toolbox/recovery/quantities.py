@@ -110,7 +110,9 @@ def _is_asked_for(words: str, label: Label) -> bool:
 
 
 def _named_units(label: Label, dimension: str) -> set[str]:
-    words = {part.casefold() for part in _CAMEL.split(label.name) if part} | {word.casefold() for word in _WORDS.findall(label.text)}
+    # A letter alone is a unit in a name such as `length_m`; in a sentence it may be anything.
+    said = {word.casefold() for word in _WORDS.findall(label.text) if len(word) > 1 or not word.isalpha()}
+    words = said | {part.casefold() for part in _CAMEL.split(label.name) if part}
     return {_UNIT_OF[word][1] for word in words if word in _UNIT_OF and _UNIT_OF[word][0] == dimension}
 
 
