@@ -15,6 +15,8 @@ from toolbox.audit.store.stored import StoredRecord
 from toolbox.errors import StoreError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sqlalchemy import Connection
 
     from toolbox.audit.store.reading import Wanted
@@ -78,6 +80,11 @@ class AuditStore:
         except BaseException:
             self.close()
             raise
+
+    @property
+    def path(self) -> Path | None:
+        """The file that it is in; None for a server, and for a store in memory."""
+        return self._database.address.path
 
     # -- writing -----------------------------------------------------------------------------------------------------------------
 
