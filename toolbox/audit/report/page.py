@@ -253,7 +253,7 @@ def _card(item: Drift) -> str:
 
 def _words(item: Drift) -> str:
     """What happened in words, without a break inside a conversion."""
-    return re.sub(r"\S*-&gt;\S*", r'<span class="whole">\g<0></span>', _name(words(item.kind, item.conversion)))
+    return re.sub(r"[^\s<>]*-&gt;[^\s<>]*", r'<span class="whole">\g<0></span>', _name(words(item.kind, item.conversion)))
 
 
 def _example(example: Example) -> str:

@@ -437,12 +437,6 @@ RULES: Final[tuple[Rule, ...]] = (
         "type",
         "Models write {key} under another name. Give the parameter the name that they expect, or declare it with Param(alias=...).",
     ),
-    Rule(
-        ("unknown_tool",),
-        "prompt",
-        "Models call a tool that does not exist. Say in the prompt that there are no tools but the listed ones; if the name fits a "
-        "registered tool, register it under that name.",
-    ),
     # -- values that cannot be used
     Rule(
         ("invalid",),
@@ -529,12 +523,6 @@ RULES: Final[tuple[Rule, ...]] = (
         ("invalid", "wrong_type"),
         "description",
         "Say in the description that {key} is {expected}; models send {came}.",
-    ),
-    Rule(
-        ("too_risky",),
-        "description",
-        "Say in the description which form {key} has, with an example such as {example}; {came} has more than one reading.",
-        example="one that can be read in one way",
     ),
 )
 
