@@ -10,6 +10,16 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 KEY_LINES = {
+    "approval": [
+        "waiting   pay {'to': 'u-4', 'amount': '2500', 'token': '***'}, for u-17",
+        "model     Error: the call of pay waits for a person's decision ...",
+        "queue     1 item, asked for 2 times, secrets ['token']",
+        "refused   hash: the item was corrected after bob had looked at it",
+        "ran       paid 250.00 to u-4",
+        "refused   illegal_step: it was run already",
+        "history   approve by bob",
+        "model     the call was rejected: u-9 is not known",
+    ],
     "recovery_scripted": [
         "a date and a number in words: booked SFO-JFK on 02 Jul 2026 for 2 in economy",
         "attempt 1: accepted, supported: $.depart (date), $.passengers (number)",
