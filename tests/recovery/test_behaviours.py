@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import pytest
 from annotated_types import Ge, Le
 
-from toolbox import LENIENT, STRICT, CallStatus, InvalidArguments, MemorySink, Policy, Registry, ToolboxError
+from toolbox import LENIENT, STRICT, CallStatus, InvalidArguments, MemorySink, Policy, Redaction, Registry, ToolboxError
 from toolbox.errors import RecoveryFailed
 from toolbox.json_values import snapshot
 from toolbox.recovery import Recovery, RecoveryBudget
@@ -428,6 +428,31 @@ def test_the_error_is_a_refusal_like_any_other() -> None:
     assert isinstance(caught.value, RecoveryFailed)
     assert caught.value.report.arguments == VAGUE
     assert caught.value.attempts[0]["unrecoverable_fields"][0]["field_path"] == "$.passengers"
+
+
+def test_what_is_redacted_is_in_no_prompt_and_no_attempt() -> None:
+    """A redaction holds for what a model is asked, for what it answers, and for what is kept of both."""
+    asked: list[Any] = []
+    sink = MemorySink()
+    wrong = said("SUCCESS", {"count": 9, "login": {"user": CANARY, "password": "***"}}, coercion_log=[f"it is {CANARY}", "card 4111-1111"])
+    right = said("SUCCESS", {"count": 1234, "login": {"user": "ada", "password": "***"}})
+    redaction = Redaction(["*password*"], lambda text: text.replace("4111-1111", "[card]"))
+    registry = Registry(sinks=[sink], redaction=redaction, recovery=Recovery(script([wrong, right], asked)))
+    ran: list[Any] = []
+
+    @registry.tool
+    def log_in(count: int, login: dict[str, str]) -> str:
+        """Log in."""
+        ran.append((count, login))
+        return "in"
+
+    assert registry.dispatch("log_in", {"count": "1,234", "login": {"user": "ada", "password": CANARY}}) == "in"
+    assert ran == [(1234, {"user": "ada", "password": CANARY})]
+    attempts = sink.records[-1].metadata["recovery"]["attempts"]
+    assert [item["verdict"] for item in attempts] == ["invented", "accepted"]
+    assert attempts[0]["corrected_arguments"]["login"] == {"user": "***", "password": "***"}
+    assert CANARY not in repr([asked, sink.records])
+    assert "4111" not in repr(sink.records)
 
 
 def test_high_risk_tools_are_never_corrected() -> None:

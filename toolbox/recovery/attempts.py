@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from toolbox.diagnostics import MASK
 from toolbox.json_values import Bounds, snapshot
-from toolbox.masking import hidden, shows
+from toolbox.masking import hidden
 from toolbox.recovery.provenance import Change
 from toolbox.tools import Tool
 
@@ -108,12 +108,15 @@ class Scrubber:
 
     def said(self, value: Any) -> Any:
         """Anything that a model said."""
-        copied = snapshot(value, _BOUNDS)
+        redaction = self.tool.redaction
+        copied = snapshot(value, _BOUNDS) if redaction is None else redaction.value(value, _BOUNDS, known=self.tool.names)
         return self._scrubbed(copied) if self.secrets else copied
 
     def text(self, text: str) -> str:
         """A text of bounded length."""
-        return str(self._scrubbed(text))[:_TEXT]
+        redaction = self.tool.redaction
+        scrubbed = str(self._scrubbed(text))
+        return (scrubbed if redaction is None else redaction.text(scrubbed))[:_TEXT]
 
     def changes(self, changes: tuple[Change, ...]) -> tuple[tuple[str, str], ...]:
         """Where something was changed, and what supports it; the values stand in the arguments."""
@@ -133,17 +136,18 @@ class Scrubber:
 
 
 def _secret_texts(tool: Tool, original: Mapping[str, Any]) -> set[str]:
-    """The secret values of a call as they may stand in a text."""
-    if not tool.secret:
+    """The values of a call that may not be seen, as they may stand in a text: those that are not shown as they are."""
+    if not tool.guarded:
         return set()
     found: set[str] = set()
-    pending: list[Any] = [snapshot(item) for key, item in original.items() if not shows(tool, str(key))]
+    pending: list[tuple[Any, Any]] = [(snapshot(original), hidden(tool, original))]
     while pending and len(found) < _SECRETS:
-        item = pending.pop()
-        if isinstance(item, dict):
-            pending.extend(item.values())
-        elif isinstance(item, list):
-            pending.extend(item)
-        elif item is not None and not isinstance(item, bool) and str(item).strip():
-            found |= {str(item), str(item).strip()}
+        value, shown = pending.pop()
+        if isinstance(value, dict):
+            pending.extend((item, shown.get(key) if isinstance(shown, dict) else None) for key, item in value.items())
+        elif isinstance(value, list):
+            is_list = isinstance(shown, list) and len(shown) == len(value)
+            pending.extend((item, shown[place] if is_list else None) for place, item in enumerate(value))
+        elif value is not None and not isinstance(value, bool) and value != shown and str(value).strip():
+            found |= {str(value), str(value).strip()}
     return found

@@ -179,8 +179,12 @@ class _Trace:
         top = path
         while top is not None and top[0] is not None:
             top = top[0]
-        may_be_seen = not self.tool.secret or (top is not None and shows(self.tool, str(top[1])))
-        return shorten(value) if may_be_seen else MASK
+        tool, redaction = self.tool, self.tool.redaction
+        if not tool.guarded:
+            return shorten(value)
+        if top is None or not shows(tool, str(top[1])) or (redaction is not None and redaction.hides_at(path_text(path))):
+            return MASK
+        return shorten(value if redaction is None else redaction.value(value, known=tool.names))
 
     # -- objects -------------------------------------------------------------------------------------------------------------------
 
