@@ -10,7 +10,7 @@ from toolbox.cli.problems import UsageProblem
 
 __all__ = ["read_moment"]
 
-_AGO: Final = re.compile(r"(\d{1,9})\s*([smhdw])")
+_AGO: Final = re.compile(r"([0-9]{1,9})\s*([smhdw])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 7 * 86_400}
 
 
