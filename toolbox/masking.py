@@ -139,7 +139,8 @@ def hidden(tool: Tool, value: Any) -> Any:
     if not isinstance(value, Mapping):
         if tool.secret or redaction is None:
             return MASK
-        return redaction.unread(value) if isinstance(value, str | bytes | bytearray) else redaction.value(value, known=tool.names)
+        is_text = isinstance(value, str | bytes | bytearray)
+        return snapshot(redaction.unread(value)) if is_text else redaction.value(value, known=tool.names)
     try:
         shown = {key: item if shows(tool, str(key)) else MASK for key, item in value.items()}
     except Exception:  # noqa: BLE001 - a mapping of someone's own may do anything

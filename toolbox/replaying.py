@@ -454,7 +454,9 @@ def _is_other(record: AuditRecord, tool: Tool, made: CoercionReport) -> bool:
     before = record.invoked
     if not isinstance(before, Mapping):
         return False
-    after = {str(name): snapshot(item) for name, item in made.normalized_args.items()}
+    after = snapshot(made.normalized_args)
+    if _written(before) == _written(after):
+        return False
     defaulted_then, defaulted_now = set(_defaulted(record.diagnostics)), set(_defaulted(made.diagnostics))
     fields = {item.target or item.name: item for item in tool.parameters}
     for name in {*before, *after}:
