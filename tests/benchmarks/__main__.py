@@ -6,8 +6,8 @@ import importlib
 import sys
 
 # Those that need data which is installed on purpose are run by name: see their own text.
-USUAL = ("dispatch", "imports", "matching", "schemas", "growth", "redaction")
-ON_REQUEST = ("recovery", "report")
+USUAL = ("dispatch", "imports", "matching", "schemas", "growth", "redaction", "durable")
+ON_REQUEST = ("recovery", "report", "kills")
 
 
 def main(arguments: list[str]) -> int:
