@@ -686,6 +686,7 @@ def test_the_set_ups_of_applications(registry: Registry, written: _Written, set_
             event = json.loads(event["event"], parse_constant=pytest.fail)
         assert event.get("event", event.get("msg")) == "tool_call"
         assert event["tool"].startswith(name[:1])
+        assert event.get("logger", "toolbox") == "toolbox"
         json.loads(event["arguments"], parse_constant=pytest.fail)
         assert json.loads(event["metadata"])["event"] == "e"
         assert "exception" not in event
