@@ -960,6 +960,8 @@ def test_a_reason_counts_once_a_call(otel: Telemetry) -> None:
     failures = tuple(Failure(f"$.a[{n}]", FailureReason.INVALID if n else FailureReason.MISSING, "x") for n in range(9))
     otel.sink(AuditRecord("t", "p", {}, failures=failures, status=CallStatus.REFUSED))
     otel.sink(AuditRecord("t", "p", {}, status=CallStatus.REFUSED))
+    otel.sink(AuditRecord("t", "p", {}, status=CallStatus.PENDING))
+    otel.sink(AuditRecord("t", "p", {}, status=CallStatus.DONE))
     counted = {attributes["toolbox.failure.reason"]: value for attributes, value in otel.points("toolbox.refusals")}
     assert counted == {"invalid": 1, "missing": 1, "_OTHER": 1}
 

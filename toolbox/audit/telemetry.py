@@ -54,7 +54,8 @@ _CONTENT_BOUNDS: Final = (Bounds(2_000, 400, 8), Bounds(200, 60, 5), Bounds(40, 
 _GOOD: Final = frozenset({"done", "fallback", "pending", "recovered"})
 # Calls of which nobody has registered the name: it is whatever a model wrote.
 _NAMELESS: Final = frozenset({"unknown_tool", "unreadable"})
-_REFUSED: Final = frozenset({"refused", "fallback", "pending", "recovered", "coercion_failed"}) | _NAMELESS
+# Calls that were refused even where no failure says why.
+_REFUSED: Final = frozenset({"refused", "coercion_failed"}) | _NAMELESS
 # What a status says without a word of what was sent.
 _MEANINGS: Final = {
     "refused": "the call was refused; the function was not run",
@@ -115,7 +116,7 @@ class OpenTelemetrySink:
         self._calls = meter.create_counter("toolbox.calls", unit="{call}", description="Calls of tools, by outcome.")
         self._changes = meter.create_counter("toolbox.changes", unit="{change}", description="Changes to arguments, by kind and risk.")
         self._refusals = meter.create_counter(
-            "toolbox.refusals", unit="{refusal}", description="Calls whose arguments did not fit, once for each reason."
+            "toolbox.refusals", unit="{refusal}", description="Calls that were refused, once for each reason."
         )
         self._lock = threading.Lock()
         self._open: dict[str, _OpenCall] = {}
@@ -271,9 +272,11 @@ class OpenTelemetrySink:
         self._calls.add(1, {**labels, "toolbox.outcome": outcome}, within)
         for (kind, risk), count in _counted([(item.kind.value, item.risk.name.lower()) for item in record.diagnostics]):
             self._changes.add(count, {**labels, "toolbox.change.kind": kind, "toolbox.change.risk": risk}, within)
-        if outcome in _REFUSED:
-            for reason in dict.fromkeys(item.reason.value for item in record.failures) or (_reason(outcome),):
-                self._refusals.add(1, {**labels, "toolbox.failure.reason": reason}, within)
+        reasons = list(dict.fromkeys(item.reason.value for item in record.failures))
+        if not reasons and outcome in _REFUSED:
+            reasons = [outcome if outcome in _NAMELESS else OTHER]
+        for reason in reasons:
+            self._refusals.add(1, {**labels, "toolbox.failure.reason": reason}, within)
 
     def _count_loss(self) -> None:
         with self._lock:
@@ -358,11 +361,6 @@ class _Names:
 
 def _is_nameless(record: AuditRecord) -> bool:
     return record.status.value in _NAMELESS
-
-
-def _reason(outcome: str) -> str:
-    """Why a call without failures was refused: no tool has the name, it waits for a person, or something that has no word of its own."""
-    return outcome if outcome in _NAMELESS or outcome == "pending" else OTHER
 
 
 def _fail(span: Span, outcome: str, words: str = "") -> None:
