@@ -6,6 +6,7 @@ import enum
 import itertools
 import json
 import os
+import re
 import sys
 import threading
 import time
@@ -35,6 +36,7 @@ from toolbox import (
     MissingContext,
     MissingReview,
     Param,
+    Redaction,
     Registry,
     ReviewError,
     ReviewItem,
@@ -832,6 +834,50 @@ def test_a_correction_leaves_secrets_masked(local: AuditStore) -> None:
     assert corrected.secrets == ("key",)
     assert vault.queue.run(vault.registry, item.id).ok
     assert vault.got == [("u-18", CANARY)]
+
+
+def hide_mail(text: str) -> str:
+    """A redactor: addresses are not shown."""
+    return re.sub(r"\w+@", "...@", text)
+
+
+def test_what_is_redacted_is_not_stored_either(local: AuditStore, tmp_path: Path) -> None:
+    """What a redaction hides, in whole or in part, is shown as it shows it, kept in memory, and given again like a secret."""
+    queue = ReviewQueue(local, dead_letters=tmp_path / "dead.jsonl", bury=["rejected"])
+    registry = Registry(review=queue, redaction=Redaction(["*password*"], hide_mail))
+    got: list[Any] = []
+
+    @registry.tool(approval="always")
+    def send(to: str, subject: str, options: dict[str, Any], sender: str = "desk@example.org") -> str:
+        got.append((to, subject, options, sender))
+        return subject
+
+    options = {"password": CANARY, "retries": 3}
+    arguments = {"to": "canary@example.org", "subject": "hello", "options": options}
+    pending = registry.run("send", arguments, metadata={"user": "canary@example.org"}).error
+    assert isinstance(pending, ApprovalPending)
+    item = queue.get(pending.item_id)
+    assert item.arguments == {"to": "...@example.org", "subject": "hello", "options": {"password": "***", "retries": 3}}
+    assert item.invoked == {**item.arguments, "sender": "...@example.org"}
+    assert item.secrets == ("options", "to")
+    other = ReviewQueue(local)
+    other.approve(item.id, by="ada", shown_hash=item.hash, registry=registry)
+    with pytest.raises(ReviewError, match="pass secrets="):
+        other.run(registry, item.id)
+    with pytest.raises(ReviewError, match="is not the one that was shown"):
+        other.run(registry, item.id, secrets={"to": "canary@example.com", "options": options})
+    corrected = other.correct(item.id, {**item.arguments, "subject": "good bye"}, by="ada", registry=registry)
+    assert corrected.secrets == item.secrets
+    with pytest.raises(ReviewError, match="is secret"):
+        other.correct(item.id, {**item.arguments, "to": "canary@example.com"}, by="ada", registry=registry)
+    queue.approve(item.id, by="ada", shown_hash=corrected.hash, registry=registry)
+    assert queue.run(registry, item.id).ok
+    assert got == [("canary@example.org", "good bye", options, "desk@example.org")]
+    again = registry.run("send", '{"to": "canary@example.org", "subject": "x", "options": {"password": "' + CANARY + '"}}').error
+    assert isinstance(again, ApprovalPending)
+    queue.reject(again.item_id, by="ada")
+    for file in tmp_path.iterdir():
+        assert b"canary" not in file.read_bytes(), file
 
 
 def test_secrets_are_forgotten(local: AuditStore) -> None:

@@ -15,7 +15,6 @@ from typing import Any, Final, Literal
 from toolbox.audit import warn
 from toolbox.calls import Held
 from toolbox.errors import ReviewError, StoreError, ToolboxError
-from toolbox.json_values import snapshot
 from toolbox.recording import in_thread
 from toolbox.recovery.review.item import ReviewEvent, ReviewItem
 from toolbox.recovery.review.letters import DeadLetterFile, DeadLetters
@@ -25,12 +24,12 @@ from toolbox.recovery.review.shown import (
     attempts_of,
     examine_given,
     hash_of,
+    metadata_of,
     original_of,
     plain_changes,
     plain_failures,
     propose,
     same_call,
-    without_secrets,
 )
 from toolbox.recovery.review.states import ReviewState, ReviewStep, RunState
 from toolbox.recovery.review.surroundings import MACHINE, Store, Tools
@@ -181,7 +180,7 @@ class ReviewQueue:
             failures=plain_failures(held.report.failures),
             violation=held.report.to_text(tool.name) if held.report.failures else "",
             attempts=attempts_of(held, proposal),
-            metadata=without_secrets(proposal, snapshot(dict(held.call.metadata or {}))),
+            metadata=metadata_of(held, proposal),
             call_id=None if held.call.call_id is None else str(held.call.call_id),
             record_id=held.record_id,
             held_at=now,
@@ -318,7 +317,7 @@ class ReviewQueue:
 
         Args:
             item_id: id of the item.
-            arguments: all of the arguments, as JSON data. The value of a secret parameter is written ``"***"``, and given to `run`.
+            arguments: all of the arguments, as JSON data. What is secret is written as it was shown, such as ``"***"``, and given to `run`.
             by: who corrects it.
             registry: the registry with the tool; the tool as it was when this process held the call, when it is not given.
             approve: whether to approve it at once. It must then stand there exactly as the function gets it, but for defaults.
@@ -334,7 +333,7 @@ class ReviewQueue:
         tool = self._tool(item, registry)
         if not _is_object(arguments):
             raise ReviewError("arguments", "the arguments must be an object of JSON values by name", item_id)
-        given = examine_given(tool, arguments, self._secrets.get(item_id, {}))
+        given = examine_given(tool, arguments, item, self._secrets.get(item_id, {}))
         if approve and given.is_converted:
             raise ReviewError(
                 "arguments",

@@ -23,6 +23,8 @@ from toolbox.errors import PayloadError, ReviewError, ToolboxError
 from toolbox.json_values import Bounds, json_value, snapshot
 from toolbox.masking import hidden, shows
 from toolbox.policy import Policy
+from toolbox.recovery.attempts import Scrubber
+from toolbox.recovery.review.item import ReviewItem
 from toolbox.tools import Tool
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "examine",
     "examine_given",
     "hash_of",
+    "metadata_of",
     "original_of",
     "plain_changes",
     "plain_failures",
@@ -41,7 +44,6 @@ __all__ = [
     "same_call",
     "settle",
     "version_of",
-    "without_secrets",
 ]
 
 _WHOLE: Final = Bounds(text=2_000_000, nodes=200_000, depth=80)
@@ -92,17 +94,19 @@ def examine(tool: Tool, arguments: Mapping[str, Any], needed: Collection[str] = 
 
     Args:
         tool: the tool.
-        arguments: the arguments as they are shown; the values of secrets are masked.
-        needed: names of those secrets.
-        known: the values of those that are at hand; without its value, a secret is taken to fit.
+        arguments: the arguments as they are shown; those of `needed` are not what is dispatched.
+        needed: names of the arguments whose values are secret, wholly or in part.
+        known: the values of those that are at hand; without its value, such an argument is taken to fit.
 
     Raises:
-        ReviewError: the arguments do not fit.
+        ReviewError: the arguments do not fit, or a value is not that of which a part was shown.
     """
-    values = known or {}
+    values = {name: item for name, item in (known or {}).items() if name in needed}
+    for name, item in values.items():
+        if canonical(_seen(tool, name, item)) != canonical(arguments.get(name)):
+            raise ReviewError("secrets", f"the value that is given for {name!r:.60} is not the one that was shown")
     payload = {name: values.get(name, item) for name, item in arguments.items() if name not in needed or name in values}
-    unseen = {name for name in needed if name not in values}
-    unseen_paths = {path_text((None, name)) for name in unseen}
+    unseen_paths = {path_text((None, name)) for name in needed if name not in values}
     try:
         report = check(tool, payload)
     except PayloadError as error:
@@ -111,14 +115,28 @@ def examine(tool: Tool, arguments: Mapping[str, Any], needed: Collection[str] = 
     if failures:
         text = CoercionReport(None, {}, [], failures, secret=tool.secret).to_text()
         raise ReviewError("arguments", f"the arguments do not fit {tool.name} as it is now. {text}")
-    invoked = {**shown_values(tool, report.value), **dict.fromkeys(unseen, MASK)}
+    invoked = {**_all_seen(tool, report.value), **{name: arguments[name] for name in needed if name in arguments}}
     version = version_of(tool)
     return Shown(invoked, hash_of(tool.name, version, arguments, invoked), version, report)
 
 
-def shown_values(tool: Tool, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The coerced values as JSON, those of secrets masked."""
-    return {name: MASK if tool.secret and not shows(tool, name) else _as_json(item) for name, item in values.items()}
+def _is_veiled(tool: Tool, name: str, value: Any) -> bool:
+    """Whether an argument is secret, or is not shown as it is."""
+    return tool.guarded and (not shows(tool, name) or (tool.redaction is not None and tool.redaction.touches(value)))
+
+
+def _seen(tool: Tool, name: str, value: Any) -> Any:
+    """A value as JSON, as it may be seen."""
+    if not tool.guarded:
+        return _as_json(value)
+    if not shows(tool, name):
+        return MASK
+    redaction = tool.redaction
+    return redaction.value(value, _WHOLE, known=tool.names) if redaction is not None and redaction.touches(value) else _as_json(value)
+
+
+def _all_seen(tool: Tool, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _seen(tool, name, item) for name, item in values.items()}
 
 
 def _as_json(value: Any) -> Any:
@@ -169,18 +187,20 @@ def propose(held: Held) -> Proposal:
     bound = _bound(tool, held.payload)
     if report.failures:
         report = _read_daringly(tool, held.payload, report)
-    secrets = {} if bound is None or not tool.secret else {_named(tool, key): item for key, item in bound.items() if not shows(tool, key)}
+    named = {_named(tool, key): item for key, item in (bound or {}).items()}
+    made = {} if report.failures else report.value
+    secrets = {name: item for name, item in named.items() if _is_veiled(tool, name, item) or _is_veiled(tool, name, made.get(name))}
     needed = tuple(sorted(secrets))
     settled = None
     if not report.failures and bound is not None:
-        settled = settle(tool, {_named(tool, key): item for key, item in bound.items()}, report, needed, secrets)
+        settled = settle(tool, named, report, {name: _seen(tool, name, item) for name, item in secrets.items()}, secrets)
     if settled is None:
         return Proposal(None, None, secrets, needed, held.report, bound)
     return Proposal(*settled, secrets, needed, report, bound)
 
 
 def settle(
-    tool: Tool, given: Mapping[str, Any], report: CoercionReport, needed: Collection[str], known: Mapping[str, Any]
+    tool: Tool, given: Mapping[str, Any], report: CoercionReport, veiled: Mapping[str, Any], known: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Shown] | None:
     """The arguments as JSON that come to the same as those of a report, and what they come to; None where there are none.
 
@@ -190,27 +210,23 @@ def settle(
         tool: the tool.
         given: the arguments, by the declared names.
         report: what was made of them.
-        needed: names of the secrets among them.
+        veiled: the secrets among them, as they are shown.
         known: the values of those that are at hand.
     """
-    wanted = canonical({**shown_values(tool, report.value), **dict.fromkeys(needed, MASK)})
-    for candidate in (_read_back(tool, report.value), given):
-        open_ones = {name: exact_json(item) for name, item in candidate.items() if name not in needed}
-        if any(item is ABSENT for item in open_ones.values()):
+    wanted = canonical({**_all_seen(tool, report.value), **veiled})
+    for candidate in (report.value, given):
+        # What the default of a secret is, or of what is shown in part, is the application's own affair.
+        plain = {name: exact_json(item) for name, item in candidate.items() if name not in veiled and not _is_veiled(tool, name, item)}
+        if any(item is ABSENT for item in plain.values()):
             continue
-        arguments = {**open_ones, **dict.fromkeys(needed, MASK)}
+        arguments = {**plain, **veiled}
         try:
-            shown = examine(tool, arguments, needed, known)
+            shown = examine(tool, arguments, veiled, known)
         except ToolboxError:
             continue
         if canonical(shown.invoked) == wanted:
             return arguments, shown
     return None
-
-
-def _read_back(tool: Tool, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The coerced values, without the defaults of secrets."""
-    return {name: item for name, item in values.items() if not tool.secret or shows(tool, name)}
 
 
 def _named(tool: Tool, key: str) -> str:
@@ -254,7 +270,7 @@ def same_call(held: Held, proposal: Proposal) -> str:
     if arguments is None:
         arguments = {"$": original_of(tool, held.payload)}
     secret = None
-    if held.tool.secret:
+    if proposal.secrets or (tool.guarded and proposal.bound is None):
         seen = proposal.secrets if proposal.bound is not None else {"$": held.payload}
         told = canonical({name: _as_json(item) for name, item in seen.items()})
         secret = hmac.new(_KEY, told.encode(), hashlib.sha256).hexdigest()
@@ -264,7 +280,7 @@ def same_call(held: Held, proposal: Proposal) -> str:
 
 def original_of(tool: Tool, payload: Any) -> Any:
     """The arguments as they came, whole, secrets masked."""
-    return hidden(tool, payload) if tool.secret else snapshot(payload, _WHOLE)
+    return hidden(tool, payload) if tool.guarded else snapshot(payload, _WHOLE)
 
 
 def plain_changes(report: CoercionReport) -> tuple[Mapping[str, Any], ...]:
@@ -279,57 +295,20 @@ def plain_failures(failures: Sequence[Failure]) -> tuple[Mapping[str, Any], ...]
 
 def attempts_of(held: Held, proposal: Proposal) -> tuple[Mapping[str, Any], ...]:
     """The attempts to correct a call, secrets masked once more, whatever they hold."""
-    tool = held.tool
-    if not tool.secret:
+    if not held.tool.guarded:
         return tuple(snapshot(dict(item), _WHOLE) for item in held.attempts)
-    texts = _spelt(proposal)
-
-    def hide(key: str) -> bool:
-        return tool.bind.names.resolve(key) in tool.secret
-
-    return tuple(_without(snapshot({k: _arguments_of(tool, k, v) for k, v in item.items()}, hide=hide), texts) for item in held.attempts)
-
-
-def _arguments_of(tool: Tool, key: str, value: Any) -> Any:
-    return hidden(tool, value) if key.endswith("arguments") else value
+    scrubber = Scrubber(held.tool, proposal.bound or {})
+    return tuple(
+        {key: (scrubber.arguments if key.endswith("arguments") else scrubber.said)(item) for key, item in attempt.items()}
+        for attempt in held.attempts
+    )
 
 
-def _texts(values: list[Any]) -> set[str]:
-    """The texts and numbers in some values, as they may stand in another text."""
-    found: set[str] = set()
-    pending = list(snapshot(values))
-    while pending:
-        item = pending.pop()
-        if isinstance(item, dict):
-            pending.extend(item.values())
-        elif isinstance(item, list):
-            pending.extend(item)
-        elif isinstance(item, str | int | float) and not isinstance(item, bool):
-            text = str(item)
-            # A single letter or digit would turn every text into masks.
-            if len(text) > 1:
-                found |= {text, json.dumps(text)[1:-1]}
-    return found
-
-
-def _without(value: Any, texts: Sequence[str]) -> Any:
-    if isinstance(value, dict):
-        return {_without(key, texts): _without(item, texts) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_without(item, texts) for item in value]
-    if isinstance(value, str):
-        for text in texts:
-            value = value.replace(text, MASK)
-    return value
-
-
-def without_secrets(proposal: Proposal, value: Any) -> Any:
-    """A JSON value without the secrets of a call, wherever they stand in its texts."""
-    return _without(value, _spelt(proposal)) if proposal.secrets else value
-
-
-def _spelt(proposal: Proposal) -> list[str]:
-    return sorted(_texts(list(proposal.secrets.values())), key=len, reverse=True)
+def metadata_of(held: Held, proposal: Proposal) -> dict[str, Any]:
+    """What the caller said, without what is secret of the call."""
+    said = dict(held.call.metadata or {})
+    made = Scrubber(held.tool, proposal.bound or {}).said(said) if held.tool.guarded else snapshot(said)
+    return made if isinstance(made, dict) else {}
 
 
 # -- what a person gives -------------------------------------------------------------------------------------------------------------
@@ -354,28 +333,38 @@ class Given:
     is_converted: bool
 
 
-def examine_given(tool: Tool, arguments: Mapping[str, Any], known: Mapping[str, Any]) -> Given:
-    """Check the arguments that a person has given, whose secrets are written as the mask.
+def examine_given(tool: Tool, arguments: Mapping[str, Any], item: ReviewItem, known: Mapping[str, Any]) -> Given:
+    """Check the arguments that a person has given, in which secrets are written as they were shown.
 
     Raises:
         ReviewError: they do not fit, or show a secret.
     """
-    named = {_named(tool, key): item for key, item in arguments.items()}
+    named = {_named(tool, key): value for key, value in arguments.items()}
     if len(named) != len(arguments):
         raise ReviewError("arguments", f"an argument of {tool.name} is given under two spellings of its name")
-    secrets = tuple(sorted(name for name in named if tool.secret and not shows(tool, name)))
-    seen = [name for name in secrets if named[name] != MASK]
+    before = {name: (item.arguments or {}).get(name) for name in item.secrets}
+    veiled = {
+        name: value
+        for name, value in named.items()
+        if (value == MASK and not shows(tool, name)) or (name in before and _same(value, before[name]))
+    }
+    seen = [name for name, value in named.items() if name not in veiled and _is_veiled(tool, name, value)]
     if seen:
-        raise ReviewError(
-            "secrets", f"the value of {seen[0]!r:.60} is secret and is not stored: write {MASK!r} here, and give it to run(secrets=...)"
+        text = (
+            f"the value of {seen[0]!r:.60} is secret and is not stored: write {MASK!r}, or what was shown, and give it to run(secrets=...)"
         )
-    values = {name: known[name] for name in secrets if name in known}
-    report = examine(tool, named, secrets, values).report
-    settled = settle(tool, named, report, secrets, values)
+        raise ReviewError("secrets", text)
+    values = {name: known[name] for name in veiled if name in known}
+    report = examine(tool, named, veiled, values).report
+    settled = settle(tool, named, report, veiled, values)
     if settled is None:
         raise ReviewError(
             "arguments", f"the arguments of {tool.name} have no JSON form that comes to the same: write a date as text, a set as a list"
         )
-    made, shown = settled
-    is_converted = any(item.kind is not DiagnosticKind.DEFAULTED for item in report.diagnostics)
-    return Given(made, shown, secrets, report, is_converted)
+    is_converted = any(change.kind is not DiagnosticKind.DEFAULTED for change in report.diagnostics)
+    return Given(*settled, tuple(sorted(veiled)), report, is_converted)
+
+
+def _same(one: Any, other: Any) -> bool:
+    plain = exact_json(one)
+    return plain is not ABSENT and canonical(plain) == canonical(other)
