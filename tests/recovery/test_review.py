@@ -36,6 +36,7 @@ from toolbox import (
     MissingContext,
     MissingReview,
     Param,
+    Recovery,
     Redaction,
     Registry,
     ReviewError,
@@ -1441,3 +1442,66 @@ def test_a_row_that_cannot_be_read(local: AuditStore, column: str, value: str) -
     with pytest.raises(StoreError) as raised:
         desk.queue.get(item.id)
     assert raised.value.reason == "corrupt"
+
+
+# -- together with the loop that asks a model ----------------------------------------------------------------------------------------
+
+
+def answer(status: str, corrected: dict[str, Any], lost: tuple[str, ...] = ()) -> str:
+    """What a model answers to a recovery prompt."""
+    fields = [{"field_path": f"$.{name}", "original_value": "?", "expected_type": "?", "reason": "not clear"} for name in lost]
+    return json.dumps({"recovery_status": status, "corrected_arguments": corrected, "unrecoverable_fields": fields, "coercion_log": []})
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason", "attempts"),
+    [
+        ([answer("PARTIAL", {"count": 3}, ("color",))], "partial", 1),
+        ([answer("UNRECOVERABLE", {}, ("color", "count"))], "unrecoverable", 1),
+        (["no", "no", "no"], "exhausted", 3),
+        ([answer("SUCCESS", {"count": 3, "color": "b"})] * 3, "exhausted", 3),
+    ],
+)
+def test_what_a_model_cannot_correct_goes_to_a_person(local: AuditStore, answers: list[str], reason: str, attempts: int) -> None:
+    """Partial, unrecoverable and exhausted calls wait with every attempt; nothing of a model's is proposed, and a person mends it."""
+    queue = ReviewQueue(local)
+    said = iter(answers)
+    registry = Registry(review=queue, recovery=Recovery(lambda messages: next(said), review="partial"))
+    painted: list[tuple[int, Color]] = []
+
+    @registry.tool
+    def paint(count: int, color: Color) -> None:
+        painted.append((count, color))
+
+    pending = registry.run("paint", {"count": 3, "color": "something dark"}, metadata={"conversation_id": "c-1"}).error
+    assert isinstance(pending, ApprovalPending)
+    assert pending.reason == reason
+    item = queue.get(pending.item_id)
+    assert len(item.attempts) == attempts
+    assert item.attempts[0]["original_arguments"] == {"count": 3, "color": "something dark"}
+    assert item.arguments is None
+    assert "$.color" in item.violation
+    assert not painted
+    queue.correct(item.id, {"count": 3, "color": "b"}, by="ada", approve=True)
+    assert queue.run(registry, item.id).ok
+    assert painted == [(3, Color.BLUE)]
+
+
+def test_a_corrected_call_is_approved_like_any_other(local: AuditStore) -> None:
+    """Where a model has corrected the arguments of a tool that needs approval, a person still decides."""
+    queue = ReviewQueue(local)
+    registry = Registry(review=queue, recovery=Recovery(lambda messages: answer("SUCCESS", {"when": "2026-07-02"})))
+    booked: list[date] = []
+
+    @registry.tool(approval="always")
+    def book(when: date) -> None:
+        booked.append(when)
+
+    pending = registry.run("book", {"when": "2026/07/02 "}).error
+    assert isinstance(pending, ApprovalPending), pending
+    item = queue.get(pending.item_id)
+    assert item.invoked == {"when": "2026-07-02"}
+    assert item.metadata["recovery"]["attempt_number"] == 1
+    queue.approve(item.id, by="ada", shown_hash=item.hash)
+    assert queue.run(registry, item.id).ok
+    assert booked == [date(2026, 7, 2)]
