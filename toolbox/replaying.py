@@ -113,11 +113,11 @@ class ReplayReport:
 
     @property
     def tools(self) -> list[str]:
-        """The tools of the records that were compared, the most frequent first."""
+        """The tools of the records that were compared, the most frequent first; what belongs to none stands last."""
         counts: dict[str, int] = {}
         for (tool, _, _), item in self.transitions.items():
             counts[tool] = counts.get(tool, 0) + item.count
-        return sorted(counts, key=lambda name: (-counts[name], name))
+        return sorted(counts, key=lambda name: (name in (NO_TOOL, OTHERS), -counts[name], name))
 
     @property
     def gone(self) -> list[str]:
