@@ -121,8 +121,8 @@ missing  pay $.note      1  id1
 
 Not compared
 why                                           calls  records
-the record kept only a part of the arguments      1  id2
-what decides is masked                            1  id3
+what decides is masked                            1  id2
+the record kept only a part of the arguments      1  id3
 """
 
 
