@@ -42,6 +42,15 @@ SHAPES: list[tuple[Any, Calls]] = [
     ("[{'get_weather': {'city': 'Paris'}}]", WEATHER),
     ('"{\\"get_weather\\": {\\"city\\": \\"Paris\\"}}"', WEATHER),
     ('{"get_weather": {"city": "Rome", "city": "Paris"}}', WEATHER),
+    ('{"functionName": "get_weather", "arguments": {"city": "Paris"}}', WEATHER),
+    ('{"name": "get_weather()", "arguments": {"city": "Paris"}}', WEATHER),
+    ('{"tool": {"name": "get_weather", "arguments": {"city": "Paris"}}}', WEATHER),
+    ('{"functions": [{"name": "get_weather", "arguments": {"city": "Paris"}}]}', WEATHER),
+    ('{"functions": [{"name": "get_weather", "parameters": {"city": {"type": "string"}}}]}', []),
+    ('{"function": "get_weather(city=\'Paris\')"}', WEATHER),
+    ("[{'call': 'get_weather(city=\"Paris\")'}, {'call': 'get_weather(city=\"Rome\")'}]", BOTH),
+    ('{"function": "get_weather(city=\'Paris\') is the one", "city": "Rome"}', []),
+    ('{"function": "call get_weather(city=\'Paris\')"}', []),
     ('{"tool_calls": [5]}', []),
     ('{"get_weather": 5}', []),
     ('{"get_weather": {"city": {"type": "string"}}}', []),
@@ -180,7 +189,18 @@ CODE: list[tuple[str, Calls]] = [
 ADD: Calls = [("math.add", {"a": 1, "b": 2})]
 OWN = "```python\ndef get_weather({0}):\n    return look_up()\n```\nSo:\n```python\nprint(get_weather(2, 'Paris'))\n```"
 LATER: Calls = [("get_weather", {"city": "Paris", "days": 2})]
+LABELLED = '{0}: get_weather\n{1}: {{"city": "Paris"}}'
 MORE_CODE: list[tuple[str, Calls]] = [
+    # names, labels and brackets around a call
+    ("**get_weather**(city='Paris')", WEATHER),
+    ("Action: get_weather(city='Paris')", WEATHER),
+    ("I look it up.\n\nFunction call: `get_weather(city='Paris')`", WEATHER),
+    ("**Final answer:** get_weather(city='Paris')\n", WEATHER),
+    (LABELLED.format("Function", "Arguments"), WEATHER),
+    (LABELLED.format("**Tool name**", "**Input**"), WEATHER),
+    ("{get_weather(city='Paris'), get_weather(city='Rome')}", BOTH),
+    ("get_weather(city='Paris' days=2)", LATER),
+    ("store(data=[1, 2] )", [("store", {"data": [1, 2]})]),
     # calls that begin alike, or come again
     ("get_weather(city='Paris') get_weather(city='Paris')['sky'] get_weather(city='Rome')", BOTH),
     ("ping()\nping().get('a', 'b')\nping(1)\nmath.add(a=1, b=2)", [("ping", {}), *ADD]),
@@ -223,6 +243,14 @@ MORE_CODE: list[tuple[str, Calls]] = [
 ]
 
 NOTHING = [
+    "Example: get_weather(city='Paris')",
+    "Usage: get_weather(city='Paris')",
+    "This call is wrong: get_weather(city='Paris')",
+    "Do not make this call: get_weather(city='Paris')",
+    "I have called:\n" + LABELLED.format("Function", "Arguments"),
+    'Tool: get_weather\nInput: {"city": {"type": "string"}}',
+    "get_weather(city=paris days=2)",
+    "get_weather(city=2 days=2)",
     "get_weather(city='Paris'), which is what I would try.",
     "get_weather(city='Paris') takes 2 seconds.",
     "get_weather(city='Paris') == 'sun' and get_weather(city='Rome')",

@@ -11,7 +11,7 @@ from toolbox.errors import PayloadError
 from toolbox.payload.found import FoundCall, KnownTools, step
 from toolbox.payload.reader import REPAIRS, Broken, CallText, Cut, Reader
 from toolbox.payload.repeated import of_calls, within
-from toolbox.payload.shapes import ARGUMENT_KEYS, calls_in, is_schema, resolve, squash
+from toolbox.payload.shapes import ARGUMENT_KEYS, calls_in, code_in, is_schema, resolve, squash
 from toolbox.policy import Policy, RepairLevel
 
 __all__ = ["Finder", "allowed", "notes_of", "truncated"]
@@ -205,6 +205,8 @@ class Finder:
                     calls += self.calls_of(item, own, explicit) or ()
             return calls or None
         shapes = calls_in(value, self.known)
+        if not shapes and isinstance(value, dict) and (code := code_in(value)):
+            return of_calls(self._in_text(code) or [], value, notes, self.policy) or None
         if not shapes and explicit and isinstance(value, dict):
             shapes = calls_in(value, None, loose=False)
         if not shapes:

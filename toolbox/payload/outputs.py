@@ -15,7 +15,7 @@ from toolbox.payload.found import FoundCall, KnownTools, step
 from toolbox.payload.limits import check_limits, too_deep, too_large
 from toolbox.payload.prose import Statement, statements
 from toolbox.payload.repeated import at_parameters, of_calls
-from toolbox.payload.shapes import ARGUMENT_KEYS, calls_in, squash
+from toolbox.payload.shapes import ARGUMENT_KEYS, calls_in, code_in, squash
 from toolbox.payload.strict import parse_json
 from toolbox.payload.trimming import trim, unescape_markdown, without_thoughts
 from toolbox.policy import LENIENT, Policy, ProseCalls, RepairLevel
@@ -101,6 +101,8 @@ def _in_json(text: str, known: KnownTools | None, policy: Policy, layer: int) ->
     calls = calls_in(value, known)
     if calls:
         return [_permitted(call, policy) for call in of_calls(calls, value, diagnostics, policy)]
+    if not calls and any(isinstance(item, Mapping) and code_in(item) for item in (value if isinstance(value, list) else [value])):
+        return None
     if not calls and isinstance(value, list) and any(isinstance(item, str) and "(" in item for item in value):
         return None
     return calls or []

@@ -36,7 +36,7 @@ class Statement(NamedTuple):
 _TOKEN: Final = re.compile(
     r"```|<!--|(?<!\S)/\*|\"{3}|'{3}|~~|[\[{]"
     r"|(?P<name>(?:(?<![\w$.])|(?<=[^\w$.]\.))(?:[^\W\d]|\$)[\w.$]*+)"
-    r"(?=(?P<mark>[\"'`]?\]?[ \t]?\(|[`*:\"']{0,3}[ \t]{0,4}\r?\n?[ \t]{0,8}\{))"
+    r"(?=(?P<mark>(?:[\"'`]?\]?|\*\*)[ \t]?\(|[`*:\"']{0,3}[ \t]{0,4}\r?\n?[ \t]{0,8}\{))"
 )
 # What may stand before a call in its statement. Every part is possessive: a text that does not fit fails at once.
 _OPENERS: Final = re.compile(
@@ -48,6 +48,12 @@ _OPENERS: Final = re.compile(
     r"[\s\[({`\"'*/+,;-]*+"
 )
 _LABEL: Final = re.compile(r":[\s`*\"'\[(]*\Z")
+# What a model writes before a call on the same line to say that this is one.
+_CALL_LABEL: Final = re.compile(
+    r"[\s*_#>\d.)-]*+(?:(?:the|my|your|final|next|first|second|function|tool|api|python|correct|required|resulting)\s+){0,3}"
+    r"(?:action|answer|call|calls|command|invocation|output|response|result|function|tool)s?[*_]{0,3}:[\s*_`\"'\[(]*+",
+    re.IGNORECASE,
+)
 _CLOSERS: Final = re.compile(r"[\s\[\])}\"'`;,.+*/|&<>=-]*")
 _COMMENT: Final = re.compile(r"\s*(?:#|//|--|/\*)")
 # A turn, a tag or a text ends, whatever may follow.
@@ -316,7 +322,9 @@ class _Scan:
             stands = before.count('"') % 2 == 0 or opening.startswith(('"', "'", "["))
         else:
             stands = _OPENERS.fullmatch(before) is not None
-            if not stands and bracket and not fenced:
+            if not stands and not bracket and ":" in before:
+                stands = _CALL_LABEL.fullmatch(before) is not None
+            elif not stands and bracket and not fenced:
                 stands = ":" in before[-8:] and _LABEL.search(before[-8:]) is not None
         return stands and not self._is_inert(before, bracket) and _DECLARES.search(before[-80:]) is None
 

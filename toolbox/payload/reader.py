@@ -46,16 +46,17 @@ class CallText:
 _BARE_KEY: Final = re.compile(r"(?:[^\W\d]|\$)[\w$-]*")
 _KEYWORD: Final = re.compile(r"((?:[^\W\d]|\$)[\w$]*)\s*(=(?!=)|:)")
 _QUOTED_KEYWORD: Final = re.compile(r"([\"'])([^\W\d]\w*+)\1\s*+(?:=(?!=)|:)")
+_NEXT_ARGUMENT: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*+\s*+=(?!=)")
 _FACTORS: Final = 8
 # How often a call in quotes may turn out to be none, so that few characters are read twice.
 _ATTEMPTS: Final = 50
 _POWER: Final = re.compile(r"\s?\*\*\s?(-?\d{1,2})(?![\w.])", re.ASCII)
-_QUOTED_NAME: Final = re.compile(r"\s*[\"']((?:[^\W\d]|\$)[\w.$]*+)\(")
+_CALL_IN_BRACE: Final = re.compile(r"\s*+([\"']?)((?:[^\W\d]|\$)[\w.$]*+)\(")
 _SUBSCRIPT: Final = re.compile(
     r"\[\s?(?:-?\d{0,9}:?-?\d{0,9}|'[^'\n\]]{0,80}'|\"[^\"\n\]]{0,80}\")\s?\]"
     r"|\(\)|\.[^\W\d]\w{0,80}(?:\((?:'[^'\n)]{0,80}'|\"[^\"\n)]{0,80}\")?\))?"
 )
-_BRACKET: Final = re.compile(r"[\"'`]?\]?[ \t]?\(")
+_BRACKET: Final = re.compile(r"(?:[\"'`]?\]?|\*\*)[ \t]?\(")
 _OPERATOR: Final = re.compile(r"(?:(?:\*\*|//|==|[-+*/%]|\bor\b|\band\b)\s*+(?:\d[\d.]*+)?\s*+)++")
 
 _CONSTANTS: Final[dict[str, Any]] = {
@@ -204,9 +205,10 @@ class Reader(Scanner):
     def _object(self, depth: int) -> Any:
         if depth >= self._limits.depth:
             raise too_deep(self._limits)
-        mark = self._quote_of_call() if self._calls and self._names is not None else ""
-        if mark:
-            return self._set_of_calls(depth, mark)
+        if self._calls and not self._code and self._names is not None:
+            call = _CALL_IN_BRACE.match(self.text, self.position + 1)
+            if call is not None and self._names(call.group(2)):
+                return self._set_of_calls(depth, call.group(1))
         self._objects += 1
         members = self._members(depth)
         self._objects -= 1
@@ -249,18 +251,12 @@ class Reader(Scanner):
                 return members
 
     def _set_of_calls(self, depth: int, mark: str) -> list[Any]:
-        """Calls in quotes in a brace; brace and quote may have changed places at its end, as in ``{'f(a=1)}'``."""
+        """Calls in a brace, in quotes or not; brace and quote may have changed places at its end, as in ``{'f(a=1)}'``."""
         items = self._array(depth, "}")
-        if not self.cut and self.text.startswith(mark, self.position) and AFTER_QUOTED.match(self.text, self.position + 1):
+        if mark and not self.cut and self.text.startswith(mark, self.position) and AFTER_QUOTED.match(self.text, self.position + 1):
             self.position += 1
             self.repairs["quote without its partner"] = None
         return items
-
-    def _quote_of_call(self) -> str:
-        """The quote before the first call where a brace opens a set of calls, as in ``{'f(a=1)'}``, and no object."""
-        found = _QUOTED_NAME.match(self.text, self.position + 1)
-        is_call = found is not None and self._names is not None and self._names(found.group(1))
-        return self.text[found.start(1) - 1] if found is not None and is_call else ""
 
     def _end_of_member(self, closer: str, depth: int, why: str) -> bool:
         """Whether the container ends here; else the next member starts."""
@@ -570,6 +566,8 @@ class Reader(Scanner):
                 self.position += 1
                 if text.startswith(",", self.position):
                     self.position += 1
+            elif self.position > before and text[before - 1] in "\"']}" and call.keywords and _NEXT_ARGUMENT.match(text, self.position):
+                self.repairs["missing comma"] = None  # a name with a value can't be part of a text or a list before it
             elif mark != ")":
                 raise Broken(self.position, "a comma or a closing bracket was expected after an argument")
 

@@ -11,9 +11,12 @@ from toolbox.diagnostics import DiagnosticKind, Risk
 from toolbox.errors import PayloadError
 from toolbox.payload.found import FoundCall, KnownTools, step
 
-__all__ = ["ARGUMENT_KEYS", "NAME_KEYS", "calls_in", "is_report", "is_schema", "resolve", "squash"]
+__all__ = ["ARGUMENT_KEYS", "NAME_KEYS", "calls_in", "code_in", "is_report", "is_schema", "resolve", "squash"]
 
-NAME_KEYS: Final = ("name", "tool", "tool_name", "function", "function_name", "func", "action", "recipient_name", "api", "toolName")
+NAME_KEYS: Final = (
+    *("name", "tool", "tool_name", "function", "function_name", "func", "action", "recipient_name", "api", "toolName"),
+    *("functionName", "func_name"),
+)
 ARGUMENT_KEYS: Final = (
     "arguments",
     "parameters",
@@ -58,8 +61,9 @@ _PAST: Final = frozenset(
 )
 _OTHER_ROLES: Final = frozenset(("tool", "function", "user", "system", "developer", "ipython", "observation"))
 _RESULT_TYPES: Final = re.compile(r"(?:result|results|output|outputs|response|observation|definition)\Z", re.IGNORECASE)
-_LIST_KEYS: Final = ("tool_calls", "function_calls", "calls", "tools", "toolCalls", "tool_uses", "actions")
-_ONE_KEYS: Final = ("function", "function_call", "tool_call", "functionCall", "tool_use", "toolUse", "call")
+_LIST_KEYS: Final = ("tool_calls", "function_calls", "calls", "tools", "toolCalls", "tool_uses", "actions", "functions")
+_ONE_KEYS: Final = ("function", "function_call", "tool_call", "functionCall", "tool_use", "toolUse", "call", "tool")
+_CODE_KEYS: Final = frozenset((*NAME_KEYS, *_LIST_KEYS, *_ONE_KEYS))
 _ID_KEYS: Final = ("id", "call_id", "tool_call_id", "toolUseId")
 
 
@@ -72,6 +76,7 @@ def resolve(name: str, known: KnownTools | None) -> str | None:
     """The registered name that a name stands for; any name is taken where no tools are known."""
     if not name or len(name) > 256:
         return None
+    name = name.removesuffix("()")
     return name if known is None else known.resolve(name)
 
 
@@ -123,7 +128,9 @@ def _calls_of(value: Mapping[str, Any], known: KnownTools | None, loose: bool, d
             calls = _plainly(value[key], known, depth)
             if calls:
                 groups.append((key, calls))
-            elif calls is None and (key != "tools" or not any(other in value for other in (*_LIST_KEYS, *_ONE_KEYS) if other != key)):
+            elif calls is None and (
+                key not in ("tools", "functions") or not any(other in value for other in (*_LIST_KEYS, *_ONE_KEYS) if other != key)
+            ):
                 return None  # beside calls, the tools are those that there are
     named = _named(value, known)
     if named is not None:
@@ -204,6 +211,14 @@ def _two_calls() -> PayloadError:
 
 def _two_places() -> PayloadError:
     return PayloadError("ambiguous", "there are arguments in two places; send all of them in one object")
+
+
+def code_in(value: Mapping[str, Any]) -> str:
+    """The text of an object that holds nothing but a call as code: ``{"function": "get_weather(city='Paris')"}``."""
+    if len(value) != 1:
+        return ""
+    ((key, text),) = value.items()
+    return text if isinstance(text, str) and key in _CODE_KEYS and text.rstrip().endswith(")") else ""
 
 
 def _plainly(items: Any, known: KnownTools | None, depth: int) -> list[FoundCall] | None:
