@@ -10,6 +10,20 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 KEY_LINES = {
+    "drift_report": [
+        "drift.html: one file, 8 tables, no script",
+        "17 calls: 5 as they are, 7 mended, 4 refused, 1 of a tool that does not exist",
+        "large   7 calls, 71% as they are",
+        "query_inventory, max_results: coerced str->int in 4 of 7 calls",
+        'search_term: Annotated[..., Param(alias="searchTerm")]',
+    ],
+    "audit_store": [
+        "  pay {'invoice': 1, 'amount': 10.5} done",
+        "  pay {'invoice': 2, 'amount': 99.0} unknown",
+        "Its file is sound: True",
+        "  done     limit '1', 1 changes, 0 failures",
+        "refused: 1 of 4",
+    ],
     "approval": [
         "waiting   pay {'to': 'u-4', 'amount': '2500', 'token': '***'}, for u-17",
         "model     Error: the call of pay waits for a person's decision ...",

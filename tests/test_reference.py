@@ -10,13 +10,26 @@ from typing import Any
 import pytest
 
 import toolbox
+import toolbox.audit.report
+import toolbox.audit.store
 import toolbox.providers
+import toolbox.recovery
 import toolbox.sources
 import toolbox.testing
 from toolbox.providers import streaming, turns
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "api.md"
-PLACES = (toolbox, toolbox.providers, toolbox.sources, toolbox.testing, turns, streaming)
+PLACES = (
+    toolbox,
+    toolbox.audit.store,
+    toolbox.audit.report,
+    toolbox.providers,
+    toolbox.recovery,
+    toolbox.sources,
+    toolbox.testing,
+    turns,
+    streaming,
+)
 SECTION = re.compile(r"^### `(\w+)`\n(.*?)(?=^##? |^### |\Z)", re.MULTILINE | re.DOTALL)
 MEMBER = re.compile(r"^#### `(?:\w+)?\.(\w+)(?:\(\))?`\n(.*?)(?=^####? |\Z)", re.MULTILINE | re.DOTALL)
 SECTIONS = SECTION.findall(PAGE.read_text("utf-8"))

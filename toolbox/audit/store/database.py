@@ -318,26 +318,30 @@ class Database:
                 )
 
     def _settle_journal(self, connection: Connection) -> None:
-        """WAL where it is safe; the older journal where several processes write and this SQLite has the fault of `has_wal_fault`."""
+        """WAL where it is safe; the older journal where several processes write and this SQLite has the fault of `has_wal_fault`.
+
+        With that fault, commits of several processes are kept apart as well: a process may be told that it is alone, and not be.
+        """
         assert self.address.path is not None
         raw: Any = connection.connection.dbapi_connection
         if not has_wal_fault():
             self._set_journal(raw, "wal")
             return
-        if self._processes == "many":
-            self._set_journal(raw, "delete")
-            return
-        is_shared = _is_shared(raw)
-        if not (is_shared and raw.execute("PRAGMA journal_mode").fetchone()[0] == "delete"):
-            self._set_journal(raw, "wal")
-            self._guard = FileTurn(self.address.path, self._timeout_s)
-            if is_shared and not self._has_warned:
-                self._has_warned = True
-                warn(
-                    "audit_store_shared",
-                    store=self.address.shown,
-                    advice=f"several processes write, and SQLite {sqlite3.sqlite_version} has a fault then: pass processes='many' in each",
-                )
+        self._guard = FileTurn(self.address.path, self._timeout_s)
+        wanted = "wal" if self._processes == "one" else "delete"
+        others = _is_shared(raw)
+        # The journal that another process has chosen stays while that one lives.
+        mode = str(raw.execute("PRAGMA journal_mode").fetchone()[0])
+        if not others or mode == wanted:
+            self._set_journal(raw, wanted)
+            mode = wanted
+        if others and mode == "wal" and not self._has_warned:
+            self._has_warned = True
+            warn(
+                "audit_store_shared",
+                store=self.address.shown,
+                advice=f"several processes write, and SQLite {sqlite3.sqlite_version} has a fault then: pass processes='many' in each",
+            )
 
     def _set_journal(self, raw: Any, mode: str) -> None:
         """Set the journal; processes that start at once wait for each other, which SQLite does not do by itself here."""
