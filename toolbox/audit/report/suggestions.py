@@ -358,7 +358,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         ("not_a_choice", "ambiguous"),
         "type",
-        "Models often send {came} for {key}, which is none of the choices ({expected}). Add it as a choice, declare which one it stands "
+        "Models send {came} for {key}, which is none of the choices ({expected}). Add it as a choice, declare which one it stands "
         "for, or say in the description when each choice is to be taken.",
         said=r"one of|^\"|choice",
         code=_open_aliases,
