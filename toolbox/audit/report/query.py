@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Float, Integer, Select, Table, and_, case, cast, distinct, exists, func, select, text, union_all
+from sqlalchemy import BigInteger, Connection, Float, Select, Table, and_, case, cast, distinct, exists, func, select, text, union_all
 from sqlalchemy.sql.elements import ColumnElement
 
 from toolbox.audit.record import CallStatus
@@ -166,7 +166,7 @@ def _width(span: float) -> int:
 def _bucket(connection: Connection, table: Table, width: int) -> ColumnElement[int]:
     # SQLite cuts off the fraction; PostgreSQL would round it.
     part = table.c.opened_at / cast(width, Float)
-    return cast(part if connection.dialect.name == "sqlite" else func.floor(part), Integer)
+    return cast(part if connection.dialect.name == "sqlite" else func.floor(part), BigInteger)
 
 
 def _tallied(connection: Connection, scope: Scope, width: int) -> dict[_Key, Tally]:
