@@ -183,6 +183,9 @@ def _record(status: CallStatus, *risks: Risk) -> AuditRecord:
         (_record(CallStatus.DONE, Risk.INFO), logging.INFO),
         (_record(CallStatus.DONE, Risk.INFO, Risk.WARNING), logging.WARNING),
         (_record(CallStatus.DONE, Risk.RISKY), logging.WARNING),
+        (_record(CallStatus.PENDING), logging.WARNING),
+        (_record(CallStatus.RECOVERED), logging.WARNING),
+        (_record(CallStatus.COERCION_FAILED), logging.ERROR),
         *((_record(status), logging.ERROR) for status in CallStatus if status is not CallStatus.DONE),
     ],
 )

@@ -69,10 +69,16 @@ def _has_listeners() -> bool:
     return False
 
 
+_ANSWERED: Final = (CallStatus.PENDING, CallStatus.RECOVERED)
+
+
 def level_of(record: AuditRecord) -> int:
-    """The level of a record: DEBUG for a clean call, INFO and WARNING by the risk of its changes, ERROR when it did not succeed."""
+    """The level of a record: DEBUG for a clean call, INFO and WARNING by the risk of its changes, ERROR when it did not succeed.
+
+    A call that waits for a person, or that a model has corrected, is a WARNING.
+    """
     if record.status is not CallStatus.DONE:
-        return logging.ERROR
+        return logging.WARNING if record.status in _ANSWERED else logging.ERROR
     worst = record.worst_risk
     return logging.DEBUG if worst is None else _LEVELS[worst]
 
