@@ -1,6 +1,7 @@
 """The store gives back what it was given, finds it, forgets it when asked to, and says plainly what is wrong."""
 
 import asyncio
+import contextlib
 import json
 import subprocess
 import sys
@@ -40,7 +41,7 @@ FAILURE = Failure("$.items[0]", FailureReason.WRONG_TYPE, "an integer", "x\0", "
 MISSING = Failure("$.n", FailureReason.MISSING, "an integer")
 
 
-def a_record(name: str = "f", **fields: Any) -> AuditRecord:
+def a_record(name: Any = "f", **fields: Any) -> AuditRecord:
     """A finished record."""
     return AuditRecord(name, "lenient", **{"arguments": {"n": 1}, "invoked": {"n": 1}, "status": CallStatus.DONE, **fields})
 
@@ -275,6 +276,23 @@ def test_a_masked_value_is_a_masked_value_again(store: AuditStore) -> None:
     (record,) = store.records()
     assert [item.value is MASK for item in record.failures] == [True]
     assert "kept secret" in str(record.failures[0])
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        *((value, 0) for value in (None, 5, object(), a_record(diagnostics=None), a_record(diagnostics=(1,)), a_record(failures=("x",)))),
+        (a_record(metadata=dict), 1),
+        (a_record(None, status=5, time="soon", duration_ms=1j, id=None), 3),
+    ],
+)
+def test_what_is_no_record(store: AuditStore, value: Any, kept: int) -> None:
+    """Whatever a sink is given, no foreign exception comes out of it; what can be kept is kept."""
+    for take in (store.opened, store, lambda record: store.append([record])):
+        with contextlib.suppress(StoreError):
+            take(value)
+    assert store.count() == kept
+    assert store._written == {}
 
 
 def test_places_can_be_grouped(store: AuditStore) -> None:

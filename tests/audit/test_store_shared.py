@@ -3,12 +3,15 @@
 import asyncio
 import concurrent.futures
 import contextlib
+import gc
+import itertools
 import logging
 import os
 import sqlite3
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,7 @@ from typing import Any
 import pytest
 import sqlalchemy
 
-from toolbox import AuditRecord, AuditStore, CallStatus, Registry, StoreError
+from toolbox import AuditRecord, AuditStore, CallStatus, Registry, StoreError, recording
 from toolbox.audit.store import engines, turns
 from toolbox.audit.store.engines import has_wal_fault
 
@@ -139,10 +142,90 @@ def test_one_bad_item_does_not_hold_up_the_others(quick_folder: Path, monkeypatc
         assert (store.count(tool="good"), store.count(tool="bad")) == (19, 0)
 
 
+def test_the_collector_waits_for_nothing(quick_folder: Path) -> None:
+    """A store that nobody closed may be collected at any moment, also inside a transaction of another one on the same file."""
+    path = quick_folder / "audit.db"
+    with AuditStore(path, timeout_s=0.1) as store:
+        lost = AuditStore(path)
+        lost(AuditRecord("lost", "lenient", {}, {}, status=CallStatus.DONE))
+        circle: list[Any] = [lost]
+        circle.append(circle)
+        is_gone = weakref.ref(lost)
+        del lost, circle
+
+        def collect(_connection: sqlalchemy.Connection) -> bool:
+            gc.collect()
+            return is_gone() is None
+
+        assert store.transact(collect)
+        assert store.count(tool="lost") == 1
+
+
+def test_closing_while_others_write(quick_folder: Path) -> None:
+    """Each of them is told whether its record was kept, and none opens the store again."""
+    store = AuditStore(quick_folder / "audit.db")
+    kept = threading.Barrier(9)
+
+    def write(_number: int) -> tuple[int, str]:
+        store(AuditRecord("f", "lenient", {}, {}, status=CallStatus.DONE))
+        kept.wait()
+        for written in itertools.count(1):
+            try:
+                store(AuditRecord("f", "lenient", {}, {}, status=CallStatus.DONE))
+            except StoreError as error:
+                return written, error.reason
+        raise AssertionError
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        writers = [pool.submit(write, number) for number in range(8)]
+        kept.wait()
+        store.close()
+        told, reasons = zip(*(writer.result() for writer in writers), strict=True)
+    assert store._database._writer is None
+    with AuditStore(quick_folder / "audit.db") as again:
+        assert (again.count(), again.check()) == (sum(told), [])
+    assert set(reasons) == {"closed"}
+
+
+def test_cancelling_at_any_moment(quick_folder: Path) -> None:
+    """A call that is given up leaves one record, which has ended, wherever it was at that moment."""
+    with AuditStore(quick_folder / "audit.db") as store:
+        registry = Registry(sinks=[store])
+
+        @registry.tool
+        async def pause(loops: int) -> int:
+            for _ in range(loops):
+                await asyncio.sleep(0)
+            return loops
+
+        async def run() -> int:
+            started = 0
+            for number in range(200):
+                task = asyncio.create_task(registry.adispatch("pause", {"loops": 3}, call_id=str(number)))
+                for _ in range(number % 50):
+                    await asyncio.sleep(0)
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+                started += number % 50 > 0
+            # What was begun in a thread ends there.
+            await asyncio.to_thread(recording._threads().shutdown)
+            recording._forget_threads()
+            return started
+
+        started = asyncio.run(run())
+        assert registry.lost_records == 0
+        found = [(record.call_id, record.status.value) for record in store.records()]
+        assert len(dict(found)) == len(found) == started
+        assert {status for _, status in found} <= {"done", "cancelled"}
+        assert store._written == {}
+
+
 # -- several processes -------------------------------------------------------------------------------------------------------------------
 
 WRITE = """
 import sys
+from toolbox import recording
 from toolbox import AuditRecord, AuditStore, CallStatus
 store = AuditStore(sys.argv[1], processes=sys.argv[2])
 sys.stdin.readline()

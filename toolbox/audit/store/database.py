@@ -260,14 +260,20 @@ class Database:
 
     def _refuse_closed(self, *, writes: bool) -> None:
         if self._is_closed:
-            raise StoreError("closed", f"the store {self.address.shown} was closed")
+            raise self._closed()
         if writes and self.address.read_only:
             raise StoreError("read_only", f"the store {self.address.shown} was opened with read_only=True")
+
+    def _closed(self) -> StoreError:
+        return StoreError("closed", f"the store {self.address.shown} was closed")
 
     def _connected(self) -> Connection:
         """The connection that writes, opened where it is not; the caller has the turn."""
         if self._writer is not None and not self._writer.invalidated and not self._is_replaced():
             return self._writer
+        if self._is_closed:
+            # Another thread has closed the store since this one was let in.
+            raise self._closed()
         self._disconnect()
         if self._readers is not None:
             # They may hold a file that is no longer there.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -41,13 +42,13 @@ class Rows:
 
 
 def rows_of(record: AuditRecord) -> Rows:
-    """The rows of a record, but for the session, which is known when they are written; never raises, whatever the record holds."""
+    """The rows of a record, but for the session, which is known when they are written, whatever the values are."""
     given: Any = record.metadata  # whatever a sink is handed
     metadata = given if isinstance(given, Mapping) else {"metadata": given}
     model = key_column(metadata.get("model"))
     tool = key_column(record.tool) or ""
     opened_at = number(record.time) or 0.0
-    shared = {"record_id": key_column(record.id), "opened_at": opened_at, "tool": tool, "model": model}
+    shared = {"record_id": key_column(record.id) or uuid.uuid4().hex, "opened_at": opened_at, "tool": tool, "model": model}
     arguments, cut_arguments = json_column(record.arguments)
     # Most calls run with what came.
     same = record.invoked is record.arguments

@@ -72,7 +72,7 @@ class AuditStore:
             read_address(url, read_only=read_only), processes=processes, timeout_s=float(timeout_s), write=write, opened=begin_session
         )
         # How many changes of a record were written when it was opened.
-        self._written: dict[str, int] = {}
+        self._written: dict[Any, int] = {}
         self._finalizer = weakref.finalize(self, self._database.abandon)
         self._finalizer.atexit = False
         try:
@@ -96,7 +96,7 @@ class AuditStore:
         """
         from toolbox.audit.store.writing import Ending
 
-        self._database.put([Ending(record, self._written.pop(record.id, None))])
+        self._database.put([_entry(Ending, record, self._written.pop(getattr(record, "id", None), None))])
 
     def opened(self, record: AuditRecord) -> None:
         """Keep the record of a call that is about to run; it is durable when this returns.
@@ -106,11 +106,17 @@ class AuditStore:
         """
         from toolbox.audit.store.writing import Opening
 
-        self._database.put([Opening(record)])
+        entry = _entry(Opening, record)
         if len(self._written) > _REMEMBERED:
             # Records that were never closed; should one be, it is written in full.
             self._written.clear()
+        # Before it is written: a call that is cancelled may be closed meanwhile, and finds out then that its row is not there yet.
         self._written[record.id] = len(record.diagnostics)
+        try:
+            self._database.put([entry])
+        except BaseException:
+            self._written.pop(record.id, None)
+            raise
 
     def append(self, records: Iterable[AuditRecord]) -> None:
         """Keep many records in one transaction: all of them, or none. They are durable when this returns.
@@ -120,7 +126,7 @@ class AuditStore:
         """
         from toolbox.audit.store.writing import Ending
 
-        items = [Ending(record, None) for record in records]
+        items = [_entry(Ending, record, None) for record in records]
         if items:
             self._database.put(items)
 
@@ -295,6 +301,14 @@ class AuditStore:
             record_id=record_id,
             unknown_after_s=self.unknown_after_s,
         )
+
+
+def _entry(kind: Callable[..., _T], record: Any, *known: Any) -> _T:
+    """What is to be written of a record; a sink may be given anything."""
+    try:
+        return kind(record, *known)
+    except Exception as error:
+        raise StoreError("misused", f"a {type(record).__name__} is no record that can be kept: {type(error).__name__}") from error
 
 
 def _seconds(when: Any, name: str) -> float:
