@@ -14,6 +14,7 @@ import toolbox.audit.report
 import toolbox.audit.store
 import toolbox.providers
 import toolbox.recovery
+import toolbox.recovery.review
 import toolbox.sources
 import toolbox.testing
 from toolbox.providers import streaming, turns
@@ -25,6 +26,7 @@ PLACES = (
     toolbox.audit.report,
     toolbox.providers,
     toolbox.recovery,
+    toolbox.recovery.review,
     toolbox.sources,
     toolbox.testing,
     turns,
