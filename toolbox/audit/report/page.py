@@ -304,38 +304,37 @@ def _groups(name: str, title: str, one: str, groups: Sequence[Group], report: Dr
         top = f"{_name(item.top)} <small>{_plural(item.top_calls, 'call')}</small>" if item.top else "none"
         rows.append(
             f'<tr><th scope="row">{_label(item.name)}</th>{_number(count_text(item.tally.calls))}'
-            f'<td class="bar">{small_bar(item.tally)}</td>{shares}<td>{top}</td></tr>'
+            f'{shares}<td class="bar">{small_bar(item.tally)}</td><td>{top}</td></tr>'
         )
-    heads = (one, "#calls", "shares", *(f"#{said}" for _, said in outcomes), "most frequent drift")
+    heads = (one, "#calls", *(f"#{said}" for _, said in outcomes), "shares", "most frequent drift")
     table = _table(name, f"What became of the calls, by {one}", heads, [_body(rows)])
     return _section(name, title, table + _rest(report, name, one))
 
 
+def _drifts(name: str, title: str, one: str, drifts: Sequence[Drift], what: str, nothing: str, report: DriftReport) -> str:
+    if not drifts:
+        return _section(name, title, f"<p>{nothing}</p>")
+    rows = []
+    for item in drifts:
+        risk = f' <span class="tag risk-{item.risk}">{item.risk}</span>' if item.risk else ""
+        counts = _number(count_text(item.calls)) + _number(percent_text(item.calls, item.of_calls))
+        rows.append(
+            f'<tr><th scope="row">{_drift_label(item)}</th>{counts}<td>{_words(item)}{risk}</td>'
+            f"<td>{_listed(item)}</td><td>{_models(item)}</td></tr>"
+        )
+    heads = ("where", "#calls", "#share", "reason" if name == "refusals" else "change", "examples", "models")
+    table = _table(name, f"{what}, the most frequent first", heads, [_body(rows)])
+    return _section(name, title, table + _rest(report, name, one))
+
+
 def _refusals(report: DriftReport) -> str:
-    if not report.refusals:
-        return _section("refusals", "Refusals", "<p>No argument was refused.</p>")
-    rows = [
-        f'<tr><th scope="row">{_drift_label(item)}</th><td>{_words(item)}</td>{_number(count_text(item.calls))}'
-        f"{_number(percent_text(item.calls, item.of_calls))}<td>{_listed(item)}</td><td>{_models(item)}</td></tr>"
-        for item in report.refusals
-    ]
-    heads = ("where", "reason", "#calls", "#share", "examples", "models")
-    table = _table("refusals", "Arguments that were refused, the most frequent first", heads, [_body(rows)])
-    return _section("refusals", "Refusals", table + _rest(report, "refusals", "refusal"))
+    nothing = "No argument was refused."
+    return _drifts("refusals", "Refusals", "refusal", report.refusals, "Arguments that were refused", nothing, report)
 
 
 def _changes(report: DriftReport) -> str:
-    if not report.changes:
-        return _section("changes", "Changes", "<p>No argument was changed.</p>")
-    rows = [
-        f'<tr><th scope="row">{_drift_label(item)}</th><td>{_words(item)}</td>'
-        f'<td class="brief"><span class="tag risk-{item.risk}">{item.risk}</span></td>{_number(count_text(item.calls))}'
-        f"{_number(percent_text(item.calls, item.of_calls))}<td>{_listed(item)}</td><td>{_models(item)}</td></tr>"
-        for item in report.changes
-    ]
-    heads = ("where", "change", "risk", "#calls", "#share", "examples", "models")
-    table = _table("changes", "Arguments that were changed, the most frequent first", heads, [_body(rows)])
-    return _section("changes", "Changes", table + _rest(report, "changes", "change"))
+    nothing = "No argument was changed."
+    return _drifts("changes", "Changes", "change", report.changes, "Arguments that were changed", nothing, report)
 
 
 def _listed(item: Drift) -> str:
