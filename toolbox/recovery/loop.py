@@ -26,7 +26,6 @@ from toolbox.recovery.attempts import Attempt, Scrubber, Verdict
 from toolbox.recovery.budget import RecoveryBudget, is_count
 from toolbox.recovery.equality import same
 from toolbox.recovery.prompt import (
-    DEFAULT_TEMPLATE,
     LONGEST_PROMPT,
     Message,
     PromptTemplate,
@@ -88,7 +87,7 @@ class Recovery:
         review: ``"partial"`` puts what a model calls partly or wholly unrecoverable into the review queue too.
         budget: attempts for one tool and in one conversation, beside those of one call; by default 20 in one conversation.
         timeout_s: time limit of one answer in seconds; None for no limit.
-        template: the texts of the prompt.
+        template: the texts of the prompt, where they are not the usual ones.
         prompt_limit: characters of the longest prompt.
 
     Raises:
@@ -105,7 +104,7 @@ class Recovery:
         review: Literal["partial"] | None = None,
         budget: RecoveryBudget | None = None,
         timeout_s: float | None = 60.0,
-        template: PromptTemplate = DEFAULT_TEMPLATE,
+        template: PromptTemplate | None = None,
         prompt_limit: int = LONGEST_PROMPT,
     ) -> None:
         if not callable(ask):

@@ -122,7 +122,7 @@ def recovery_prompt(
     report: CoercionReport,
     *,
     previous: Sequence[str] = (),
-    template: PromptTemplate = DEFAULT_TEMPLATE,
+    template: PromptTemplate | None = None,
     limit: int = LONGEST_PROMPT,
 ) -> list[Message]:
     """The messages that ask a model to correct the arguments of a refused call.
@@ -132,7 +132,7 @@ def recovery_prompt(
         arguments: the original arguments by name, as they came; what is secret is masked here.
         report: what is wrong with them.
         previous: why each earlier attempt was refused, oldest first.
-        template: the texts around the data.
+        template: the texts around the data, where they are not the usual ones.
         limit: characters of all messages together. What does not go in is shortened: first the schema of what did not fail, then long
             arguments that did not fail, then failures beyond the first ones, then earlier attempts.
 
@@ -141,6 +141,7 @@ def recovery_prompt(
     """
     if limit < SHORTEST_PROMPT:
         raise ValueError(f"the limit must be at least {SHORTEST_PROMPT:,} characters, and is {limit:,}")
+    template = template or DEFAULT_TEMPLATE
     room = limit - len(template.system) - len(_PLACEHOLDER.sub("", template.user)) - _FENCES
     if room < _LEAST_ROOM:
         raise ValueError(f"the template leaves {room:,} characters of {limit:,} for the data; {_LEAST_ROOM:,} is the least")
