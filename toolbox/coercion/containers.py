@@ -143,7 +143,9 @@ class _OtherReadings:
             if isinstance(value, Mapping):
                 out.failures.extend(trial.failures)
                 return INVALID
-            return out.fail(path, first.reason, self.expected, value, detail, first.suggestion or "Send an array", first.would_be)
+            # What would do for an item does not do for the array.
+            advice = first.suggestion if first.suggestion and first.would_be is None else "Send an array"
+            return out.fail(path, first.reason, self.expected, value, detail, advice, first.would_be)
         out.diagnostics.extend(trial.diagnostics)
         if self.holds is not None and not self.holds([item], value, path, out):
             return INVALID
