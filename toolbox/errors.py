@@ -334,6 +334,7 @@ class RecoveryFailed(InvalidArguments):
     """
 
     state = "coercion_failed"
+    record_status = "coercion_failed"
 
     def __init__(self, tool: str, report: CoercionReport, reason: str, attempts: Sequence[Mapping[str, Any]] = ()) -> None:
         super().__init__(tool, report)

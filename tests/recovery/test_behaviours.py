@@ -374,7 +374,7 @@ def test_behaviour(case: Case, is_async: bool) -> None:
         assert isinstance(result.error, RecoveryFailed)
         assert result.error.reason == noted["reason"] == case.end
         assert result.error.state == noted["state"] == "coercion_failed"
-        assert [item.status for item in sink.records] == [CallStatus.REFUSED]
+        assert [item.status for item in sink.records] == [CallStatus.COERCION_FAILED]
         assert result.report is result.error.report
         assert result.report.failures
         assert "nothing was run" in str(result.error)

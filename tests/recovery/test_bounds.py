@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -191,7 +192,7 @@ def test_what_is_held(options: dict[str, Any], answer: Any, reason: str | None, 
     if reason is None:
         assert desk.held == []
         assert isinstance(result.error, RecoveryFailed)
-        assert record.status.value == "refused"
+        assert record.status.value == "coercion_failed"
         return
     (held,) = desk.held
     assert held.reason == reason
@@ -230,6 +231,25 @@ def test_high_risk_tools_go_straight_to_the_queue() -> None:
     assert isinstance(result.error, ApprovalPending)
     assert [held.reason for held in desk.held] == ["high_risk"]
     assert asked.count == 0
+
+
+def test_racing_failures_end_in_one_item(tmp_path: Path) -> None:
+    """1,000 failures of one call from 32 threads spend exactly the budget, and wait in a real queue as one item, counted."""
+    pytest.importorskip("sqlalchemy")
+    from toolbox import AuditStore, ReviewQueue
+
+    asked = Asked()
+    with AuditStore(f"sqlite:///{tmp_path / 'audit.db'}") as store:
+        queue = ReviewQueue(store)
+        recovery = Recovery(asked, budget=RecoveryBudget(per_conversation=50), timeout_s=None)
+        registry = registry_of(recovery, review=queue)
+        with ThreadPoolExecutor(32) as pool:
+            errors = list(pool.map(lambda _: registry.run("take", VAGUE, metadata=TALK).error, range(1_000)))
+        assert asked.count == 50
+        assert {type(error) for error in errors} == {ApprovalPending}
+        (item,) = queue.items()
+        assert {error.item_id for error in errors if isinstance(error, ApprovalPending)} == {item.id}
+        assert item.repeats == 999
 
 
 # -- the circuit breaker -------------------------------------------------------------------------------------------------------------

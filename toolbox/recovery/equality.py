@@ -48,6 +48,8 @@ def same(one: Any, other: Any) -> bool:
     left, right = exact(one), exact(other)
     if left is not None and right is not None:
         return left == right
+    if one is other and isinstance(one, Mapping | list | tuple):
+        return True
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(same(item, other[key]) for key, item in one.items())
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):

@@ -291,8 +291,11 @@ class _Judge:
             answer = read_answer(said)
         except Misshapen as error_of_shape:
             return replace(attempt, problem=self.scrubber.text(str(error_of_shape))), {}
-        arguments = self.restored(answer.corrected_arguments)
-        verdict, problem, provenance = self.verdict(answer, arguments)
+        try:
+            arguments = self.restored(answer.corrected_arguments)
+            verdict, problem, provenance = self.verdict(answer, arguments)
+        except RecursionError:  # the policy lets arguments be nested deeper than the stack of the caller goes
+            return replace(attempt, verdict=Verdict.INVALID, problem="the arguments are nested too deeply to be compared"), {}
         return (
             replace(
                 attempt,
@@ -392,9 +395,10 @@ def _original(refused: Refused) -> Mapping[str, Any] | None:
         except PayloadError:
             return None
     bound = tool.bind.bind(arguments, Outcome())
-    if not isinstance(bound, Mapping) or not all(isinstance(key, str) for key in bound):
+    try:
+        return dict(bound) if isinstance(bound, Mapping) and all(isinstance(key, str) for key in bound) else None
+    except Exception:  # noqa: BLE001 - a mapping of someone's own may do anything
         return None
-    return dict(bound)
 
 
 def _is_torn(would_be: Diagnostic | None) -> bool:

@@ -30,7 +30,7 @@ __all__ = ["holds_mapping", "is_converted", "pieces_of", "reading_of"]
 _LIMITS: Final = Limits()
 _SHORTEST_TYPO: Final = 5
 _SEPARATORS: Final = tuple(map(re.compile, (r"\n", r";", r",\s*and\s+|,", r"\|", r",|\s+and\s+")))
-_LONGEST_LIST: Final = 10_000
+_LONGEST_LIST: Final = 1_000
 
 
 def holds_mapping(value: Any) -> bool:
