@@ -264,6 +264,7 @@ NOTHING = [
     "```js\nconst go = () => {\n  get_weather({city: 'Paris'});\n};\n```",
     "```js\nlet go = async function (x) {\n  get_weather({city: 'Paris'});\n};\n```",
     f"[{JSON_CALL[:-1]}], {JSON_ROME}]",
+    f"{JSON_CALL[:-1]}</p>",
     '{"name": "get_weather", "arguments": {"city": "Paris", "days": [1]]}}',
     "I'm sorry, I can't do that.",
     "You could use get_weather for this.",
@@ -352,6 +353,13 @@ def test_no_call_is_made_up(tools: KnownTools, raw: str) -> None:
         (
             f"<tool_call>{JSON_CALL[:-1]}</tool_call>",
             [(DiagnosticKind.EXTRACTED, Risk.INFO, "tool-call tags"), (DiagnosticKind.CLOSED, Risk.WARNING, "closing brackets")],
+        ),
+        (
+            '[get_weather(city="Paris"), get_weather(city=home["city"])]',
+            [
+                (DiagnosticKind.EXTRACTED, Risk.INFO, "a call as code"),
+                (DiagnosticKind.DROPPED, Risk.WARNING, "a call that can't be read"),
+            ],
         ),
         (f"[{JSON_CALL}, {JSON_CALL}]", [(DiagnosticKind.DUPLICATE_CALL, Risk.WARNING, "the same call word for word")]),
         (

@@ -92,6 +92,7 @@ class Finder:
         layer: in how many texts this text stands.
         failures: how often there was nothing that could be read.
         fuel: how many characters may still be read; some are read twice, none often.
+        lost: a call of a registered tool stands as a statement, and can't be read.
         orders: parameters of functions that the text itself defines under the name of a tool, in its own order; None where it is not clear.
         unfilled: variables that the text leaves to be filled in. Their names count as texts, but not where the parameter has the same name.
     """
@@ -105,6 +106,7 @@ class Finder:
         self.failures = 0
         self.layer = layer
         self.fuel = 8 * len(text) + 10_000
+        self.lost = False
         self.orders: dict[str, list[str] | None] = {}
         self.unfilled: frozenset[str] = frozenset()
         self._names: dict[str, str | None] = {}

@@ -81,7 +81,8 @@ def _in_text(text: str, known: KnownTools | None, policy: Policy, layer: int = 0
     spoken: list[FoundCall] = []
     # Nobody writes calls as code into longer texts, and looking for them would take long.
     if len(trimmed) <= _SCANNED * policy.limits.repair_text:
-        spoken = _spoken(trimmed, statements(finder), known, policy)
+        found = statements(finder)
+        spoken = _spoken(trimmed, found, known, policy, finder.lost)
     if broken is not None and not spoken:
         where = f"the call can't be read: at character {broken.position + 1} {broken.why}"
         raise PayloadError("not_json", f"{where}; make the call again with valid JSON")
@@ -126,8 +127,8 @@ def _binds(call: FoundCall, known: KnownTools) -> bool:
     return all(squash(name) in given for name in known.required(call.name))
 
 
-def _spoken(text: str, found: list[Statement], known: KnownTools | None, policy: Policy) -> list[FoundCall]:
-    """The calls among statements that the policy lets count."""
+def _spoken(text: str, found: list[Statement], known: KnownTools | None, policy: Policy, lost: bool) -> list[FoundCall]:
+    """The calls among statements that the policy lets count; `lost` where another one could not be read."""
     if not found:
         return []
     outside: list[str] = []
@@ -144,7 +145,12 @@ def _spoken(text: str, found: list[Statement], known: KnownTools | None, policy:
     if in_prose and (policy.prose_calls is ProseCalls.OFF or (policy.prose_calls is ProseCalls.SINGLE and len(calls) > 1)):
         return []
     mark = step(DiagnosticKind.EXTRACTED, Risk.WARNING if in_prose else Risk.INFO, "a call in prose" if in_prose else "a call as code")
-    return [_permitted(FoundCall(call.name, call.arguments, call.call_id, (mark, *call.diagnostics)), policy) for call in calls]
+    marks = (
+        (mark, step(DiagnosticKind.DROPPED, Risk.WARNING, "a call that can't be read", "write plain values into every call"))
+        if lost
+        else (mark,)
+    )
+    return [_permitted(FoundCall(call.name, call.arguments, call.call_id, (*marks, *call.diagnostics)), policy) for call in calls]
 
 
 def _once(calls: list[FoundCall]) -> list[FoundCall]:

@@ -346,6 +346,8 @@ class _Scan:
         try:
             calls = finder.calls_at(position)
         except Broken as error:
+            if self.text[position] not in "[{(":
+                finder.lost = True
             return self._past_broken(position, error.position)
         except PayloadError as error:
             if error.reason in ("too_deep", "integer_too_long"):

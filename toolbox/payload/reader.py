@@ -79,7 +79,9 @@ _AFTER_STRAY: Final = re.compile(r"[\s)}]{0,20}(?:[\]}]|,\s*+[\w{\[\"'])")
 _AFTER_STRAY_BRACE: Final = re.compile(r"[\s)}]{0,20}(?:\]|,\s*+\{)")
 _AFTER_STRAY_IN_CALL: Final = re.compile(r"\s*+[,)]")
 _AFTER_ALL: Final = re.compile(r"\s*+(?:```|<|\Z)")
-_CLOSING_TAG: Final = re.compile(r"</[A-Za-z_]\w*>")
+_CLOSING_TAG: Final = re.compile(
+    r"</(?:tool_calls?|function_calls?|functioncall|tool_use|tools|function|invoke|parameters?)>|<\|\w{1,30}\|>"
+)
 
 # What was mended, with the risk and the advice that goes on record.
 REPAIRS: Final[dict[str, tuple[Risk, str]]] = {
