@@ -5,6 +5,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,20 +14,26 @@ from toolbox import AuditStore
 _numbers = itertools.count(1)
 
 
-@pytest.fixture
-def postgres_url() -> Iterator[str]:
-    """The URL of an empty schema."""
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[tuple[str, Any]]:
+    """The URL of the server, and a connection to it."""
     server = os.environ.get("TOOLBOX_POSTGRES")
     if not server:
         pytest.skip("TOOLBOX_POSTGRES is not set to the URL of a PostgreSQL server: .ci/postgres starts one")
     import psycopg
 
+    with psycopg.connect(server, autocommit=True) as connection:
+        yield server, connection
+
+
+@pytest.fixture
+def postgres_url(postgres_server: tuple[str, Any]) -> Iterator[str]:
+    """The URL of an empty schema."""
+    server, connection = postgres_server
     name = f"test_{os.getpid()}_{next(_numbers)}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {name}".encode())
+    connection.execute(f"CREATE SCHEMA {name}")
     yield f"{server}?options=-csearch_path%3D{name}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"DROP SCHEMA {name} CASCADE".encode())
+    connection.execute(f"DROP SCHEMA {name} CASCADE")
 
 
 @pytest.fixture

@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,11 @@ from toolbox import (
     StoreError,
     call_metadata,
 )
+from toolbox.audit.store import sessions
 from toolbox.audit.store.columns import COLUMN
+from toolbox.audit.store.sessions import life_of, this_session
+from toolbox.audit.store.turns import Waiting
+from toolbox.audit.store.writing import Ending
 from toolbox.diagnostics import MASK
 
 Opener = Callable[..., AuditStore]
@@ -644,6 +650,21 @@ def test_a_store_is_not_used_inside_its_own_transaction(store: AuditStore, use: 
     use(store)
 
 
+def test_rows_that_belong_to_nothing_are_found(store: AuditStore) -> None:
+    """The check looks at the tables too."""
+    store(a_record(diagnostics=(CHANGE,), failures=(MISSING, MISSING)))
+    store.transact(lambda connection: connection.execute(sqlalchemy.text("DELETE FROM toolbox_records")))
+    assert store.check() == ["1 rows of toolbox_changes belong to no record", "2 rows of toolbox_failures belong to no record"]
+
+
+def test_a_component_that_is_not_there_yet(open_store: Opener) -> None:
+    """Who only reads does not make it, and says who has to."""
+    open_store()
+    with pytest.raises(StoreError, match="open it once with the right to write") as error:
+        open_store(read_only=True).migrate("own", [_make])
+    assert error.value.reason == "older"
+
+
 # -- opening and closing -----------------------------------------------------------------------------------------------------------------
 
 
@@ -693,6 +714,70 @@ def test_the_end_of_a_program_loses_nothing(store: AuditStore, store_url: str) -
     run = subprocess.run([sys.executable, "-W", "error", "-c", EXIT, store_url], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stderr) == (0, "")
     assert (store.count(tool="f"), store.count(tool="late")) == (20, 1)
+
+
+def test_what_an_interrupted_thread_has_left_is_written_at_the_end(open_store: Opener) -> None:
+    """It waits in the queue for whoever comes next, and that may be the end of the store."""
+    store = open_store()
+    store._database._turns._queue.append(Waiting([Ending(a_record(), None)]))
+    store.close()
+    assert open_store().count() == 1
+
+
+def test_calls_that_never_end_are_not_remembered_for_ever(open_store: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their number is bounded; should one end after all, it is written in full."""
+    monkeypatch.setattr("toolbox.audit.store.trail._REMEMBERED", 3)
+    store = open_store()
+    records = [a_record(status=CallStatus.RUNNING) for _ in range(10)]
+    for record in records:
+        store.opened(record)
+        assert len(store._written) <= 4
+    for record in records:
+        record.status = CallStatus.DONE
+        store(record)
+    assert (store.count(status="done"), len(store._written)) == (10, 0)
+
+
+def test_a_setting_that_is_none(tmp_path: Path) -> None:
+    """It is refused before a file is made."""
+    with pytest.raises(StoreError, match="expected 'one' or 'many'") as error:
+        AuditStore(tmp_path / "audit.db", processes="two")  # type: ignore[arg-type]  # which is the case
+    assert error.value.reason == "misused"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_in_memory() -> None:
+    """It can do everything, but is gone afterwards; it cannot be opened for reading alone."""
+    with AuditStore("sqlite://") as store:
+        store(a_record(diagnostics=(CHANGE,)))
+        assert (store.count(), len(next(store.records()).diagnostics), store.prune(keep=0), store.check()) == (1, 1, 1, [])
+    with pytest.raises(StoreError, match="nothing in it"):
+        AuditStore("sqlite://", read_only=True)
+
+
+# -- whether a process lives -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the system cannot be asked about processes")
+def test_whether_a_process_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pid alone does not say it, since another process may have it by now; where nothing more is known, it counts."""
+    mine = this_session()
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    gone = replace(mine, pid=ended.pid)
+    another = replace(mine, process_started=f"{mine.process_started}1")
+    assert [life_of(session) for session in (mine, gone, another)] == ["alive", "dead", "dead"]
+    assert life_of(replace(mine, host="another")) == "elsewhere"
+    assert life_of(replace(mine, ended_at=1.0)) == "dead"
+    # A system that tells only whether there is such a process.
+    alone = [replace(session, process_started="") for session in (mine, gone, replace(mine, pid=0), replace(mine, pid=2**40))]
+    assert [life_of(session) for session in alone] == ["alive", "dead", "elsewhere", "alive"]
+    boot, space, start = mine.process_started.split("/") if mine.process_started else ("boot", "1", "1")
+    elsewhere = [replace(mine, process_started=f"{boot}/{space}0/{start}"), replace(mine, process_started=f"x/{space}/{start}")]
+    assert [life_of(session) for session in elsewhere] == ["elsewhere", "elsewhere"]
+    monkeypatch.setattr(sessions, "_BOOT_ID", Path("/nothing/of/the/kind"))
+    assert this_session().process_started.rpartition("/")[0] == ""
+    assert life_of(this_session()) == "alive"
 
 
 def test_the_face_of_a_store(tmp_path: Path) -> None:
