@@ -357,7 +357,7 @@ def test_no_call_is_made_up(tools: KnownTools, raw: str) -> None:
         (
             '[get_weather(city="Paris"), get_weather(city=home["city"])]',
             [
-                (DiagnosticKind.EXTRACTED, Risk.INFO, "a call as code"),
+                (DiagnosticKind.EXTRACTED, Risk.WARNING, "a call in prose"),
                 (DiagnosticKind.DROPPED, Risk.WARNING, "a call that can't be read"),
             ],
         ),
