@@ -7,7 +7,7 @@ import pytest
 from toolbox import ABSORBING, LENIENT, STRICT, Policy, coerce_to_schema
 from toolbox.diagnostics import FailureReason
 from toolbox.schema import read_schema, write_schema
-from toolbox.types import NeverType
+from toolbox.types import AnyType, NeverType
 
 POLICIES = (STRICT, ABSORBING, LENIENT)
 SEARCH = {"type": "object", "properties": {"max_results": {"type": "integer"}}}
@@ -125,3 +125,9 @@ def test_not_with_a_schema_that_allows_everything_allows_nothing(forbidden: Any)
     document = read_schema({"$schema": "http://json-schema.org/draft-07/schema#", "not": forbidden})
     assert document.root == NeverType()
     assert read_schema(write_schema(document)) == document
+
+
+def test_names_that_may_be_anything_are_no_limit() -> None:
+    """What says nothing about names in its own draft needs no validator."""
+    document = read_schema({"$schema": "http://json-schema.org/draft-07/schema#", "propertyNames": {"additionalItems": False}})
+    assert document.root == AnyType()

@@ -77,6 +77,7 @@ _HOLDING_PROPERTIES: Final = frozenset({"additionalProperties", "properties", "u
 _HOLDING_WITHOUT_NODE: Final = frozenset(
     {"contains", "dependentSchemas", "else", "if", "not", "patternProperties", "propertyNames", "then"}
 )
+_HOLDING_ONE_WITHOUT_NODE: Final = _UNEVALUATED | {"not", "propertyNames"}
 _ELSEWHERE: Final = IN_PLACE | {"$dynamicRef", "$recursiveRef", "$ref", "contains", "patternProperties"}
 _NARROWING: Final = frozenset(
     {
@@ -285,15 +286,19 @@ class _Reader:
             inside = found.items() if keyword in MAPS else [(None, found)]
             for key, item in inside:
                 self.read(item, scope, at(keyword) if key is None else at(keyword, key))
-        if "not" in schema and _says_nothing(self.copied(schema["not"], scope)):
+        # What is unknown to the dialect says nothing either, so the copies are looked at.
+        said_nothing = {
+            keyword: _says_nothing(self.copied(found, scope)) for keyword, found in schema.items() if keyword in _HOLDING_ONE_WITHOUT_NODE
+        }
+        if said_nothing.get("not"):
             return NeverType()
         says_nothing = {
             "contains": False,
             "if": "then" not in schema and "else" not in schema,
             "not": schema.get("not") is False,
             **{keyword: not schema.get(keyword) for keyword in ("dependentRequired", "dependentSchemas", "patternProperties")},
-            "propertyNames": _says_nothing(schema.get("propertyNames")),
-            **{keyword: not elsewhere or _says_nothing(schema.get(keyword)) for keyword in _UNEVALUATED},
+            "propertyNames": said_nothing.get("propertyNames"),
+            **{keyword: not elsewhere or said_nothing.get(keyword) for keyword in _UNEVALUATED},
         }
         return AnyType() if all(says_nothing[keyword] for keyword in _WITHOUT_NODE & schema.keys()) else None
 
