@@ -2,10 +2,11 @@
 
 import asyncio
 import base64
+import contextlib
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from typing import Annotated, Any, Literal, NamedTuple
@@ -13,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import pytest
 from annotated_types import Ge, Le
 
-from toolbox import LENIENT, STRICT, CallStatus, InvalidArguments, MemorySink, Policy, Redaction, Registry, ToolboxError
+from toolbox import LENIENT, STRICT, CallStatus, InvalidArguments, Limits, MemorySink, Policy, Redaction, Registry, ToolboxError, Unknown
 from toolbox.errors import RecoveryFailed
 from toolbox.json_values import snapshot
 from toolbox.recovery import Recovery, RecoveryBudget
@@ -617,3 +618,91 @@ def test_max_attempts_is_the_limit() -> None:
     with pytest.raises(RecoveryFailed, match="5 attempts were made"):
         registry.dispatch("fly", VAGUE)
     assert len(asked) == 5
+
+
+class Angry(dict[str, Any]):
+    """A mapping whose keys can be looked at so often, and then no more."""
+
+    def __init__(self, *args: Any, patience: int) -> None:
+        super().__init__(*args)
+        self.patience = patience
+
+    def __iter__(self) -> Any:
+        self.patience -= 1
+        if self.patience < 0:
+            raise RuntimeError("enough")
+        return super().__iter__()
+
+
+@pytest.mark.parametrize("payload", [["SFO", "JFK"], 7, '["SFO", "JFK"]', {1: 2}], ids=repr)
+def test_arguments_without_names_are_not_asked_about(payload: Any) -> None:
+    """Where there are no names, there is nothing that an answer could be held to."""
+    asked: list[Any] = []
+    registry = Ran().registry(Recovery(script([ok()], asked)))
+    with pytest.raises(InvalidArguments) as caught:
+        registry.dispatch("fly", payload)
+    assert not isinstance(caught.value, RecoveryFailed)
+    assert asked == []
+
+
+@pytest.mark.parametrize("patience", range(12))
+def test_a_mapping_of_someones_own_raises_nothing_of_its_own_here(patience: int) -> None:
+    """Whenever a payload stops being of use, what the recovery makes of it is a refusal, or the exception that the payload raised."""
+    registry = Ran().registry(Recovery(script([ok()] * 3, [])))
+    with contextlib.suppress(RuntimeError, ToolboxError):
+        assert registry.dispatch("fly", Angry(BAD, patience=patience)) == "booked"
+
+
+def test_arguments_may_be_nested_as_deeply_as_the_policy_lets_them() -> None:
+    """However deep the limits are set, what cannot be compared is refused and not raised."""
+    deep: Any = "x"
+    for _ in range(400):
+        deep = {"a": deep}
+    policy = replace(LENIENT, limits=Limits(depth=1_000))
+    registry = Registry(policy, recovery=Recovery(script([said("SUCCESS", {"value": deep, "count": 1234})] * 3, [])))
+
+    @registry.tool
+    def take(value: dict[str, Any], count: int) -> str:
+        """Take something deep."""
+        return "taken"
+
+    with pytest.raises(RecoveryFailed):
+        registry.dispatch("take", {"value": deep, "count": "1,234"})
+
+
+def test_a_secret_that_is_a_number_is_masked_in_what_is_kept() -> None:
+    """A secret number is no more seen in the log of a model than a secret text."""
+    sink = MemorySink()
+    answer = said("SUCCESS", {"pin": "***", "count": 987654}, coercion_log=["pin 987654", 987654, {"987654": 1}])
+    registry = Registry(sinks=[sink], recovery=Recovery(script([answer, lost("$.count")], [])))
+
+    @registry.tool(secret=["pin"])
+    def take(pin: int, count: int) -> str:
+        """Take something."""
+        return "taken"
+
+    registry.run("take", {"pin": 987654, "count": "1,234"})
+    assert [item["verdict"] for item in sink.records[-1].metadata["recovery"]["attempts"]] == ["invented", "unrecoverable"]
+    assert "987654" not in repr(sink.records)
+
+
+def test_many_problems_are_listed_in_short() -> None:
+    """Of many inventions the first ones are named, and the text stays short."""
+    many = {f"p{number}": number for number in range(50)}
+    registry = Ran().registry(Recovery(script([ok(**many), lost()], []), max_attempts=2), replace(LENIENT, unknown=Unknown.PRESERVE))
+    with pytest.raises(RecoveryFailed) as caught:
+        registry.dispatch("fly", BAD)
+    problem = caught.value.attempts[0]["problem"]
+    assert problem.endswith("- and more")
+    assert len(problem) < 2_100
+
+
+@pytest.mark.parametrize("path", ["$.scores[1]", "scores[1]", ".scores[1]"])
+def test_a_flagged_path_may_be_written_without_its_root(path: str) -> None:
+    """The field that is beyond recovery is found however its path is written; the rest of a partial answer is judged."""
+    payload = {"scores": [1, "x", "3 scores"]}
+    answers = [partly({"scores": [1, "x", 4]}, path), partly({"scores": [1, "x", 3]}, path)]
+    sink = MemorySink()
+    registry = Ran().registry(Recovery(script(answers, [])), sinks=[sink])
+    registry.run("rate", payload)
+    assert [item["verdict"] for item in sink.records[-1].metadata["recovery"]["attempts"]] == ["invented", "partial"]
