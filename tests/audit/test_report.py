@@ -191,6 +191,25 @@ def test_secrets_are_as_on_record(registry: Registry, store: AuditStore) -> None
     assert "4815162342" not in said.replace('"4815162342\\"', "")
 
 
+def test_postgresql_says_the_same(postgres_url: str, registry: Registry, store: AuditStore) -> None:
+    """The same records give the same report from a server: counts, rows, stretches of time and examples."""
+    _run(registry, CALLS)
+    with AuditStore(postgres_url) as server:
+        server.append(store.records())
+        mine, theirs = drift_report(store).to_dict(), drift_report(server).to_dict()
+        assert mine | {"made_at": ""} == theirs | {"made_at": ""}
+        times = [record.time for record in store.records()]
+        options: list[dict[str, Any]] = [
+            {"model": "small"},
+            {"model": NO_MODEL},
+            {"tool": "order_items"},
+            {"since": times[2], "until": times[9]},
+        ]
+        for option in options:
+            mine, theirs = drift_report(store, **option).to_dict(), drift_report(server, **option).to_dict()
+            assert mine | {"made_at": ""} == theirs | {"made_at": ""}
+
+
 def test_filters(registry: Registry, store: AuditStore) -> None:
     """Tool, model and time leave out calls everywhere: in the totals, the rows and the examples."""
     _run(registry, CALLS)

@@ -92,7 +92,7 @@ def test_terminal(audit: Path, run: Run) -> None:
     assert "web\\u202esearch      1" in ran.out
     assert (
         "1. search limit: coerced str->int, 25.6 % of 39 calls\n"
-        '   came: "0" -> 0, "2" -> 2\n'
+        '   came: "0" -> 0, "1" -> 1\n'
         "   description: Say in the description that limit is a JSON number, e.g. 0, and not text in quotes.\n"
         "   limit: Annotated[..., Param(examples=[0])]\n"
     ) in ran.out

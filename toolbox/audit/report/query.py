@@ -559,9 +559,11 @@ def _examples(item: _Merged, rows: Sequence[Sequence[Any]]) -> tuple[tuple[Examp
             detail = ""
         key = (_cut(came), _cut(became), detail or "")
         seen[key] += 1
-        paths.setdefault(key, path)
+        paths[key] = min(path, paths.get(key, path))
         hints[hint] += 1
-    examples = tuple(Example(*key[:2], count, key[2], paths[key]) for key, count in seen.most_common(_EXAMPLES))
+    # Equally frequent ones in an order of their own, so that the same records always give the same report.
+    most = sorted(seen.items(), key=lambda item: (-item[1], item[0]))[:_EXAMPLES]
+    examples = tuple(Example(*key[:2], count, key[2], paths[key]) for key, count in most)
     conversion = conversions.most_common(1)[0][0] if conversions else item.conversion
     return examples, expected, hints.most_common(1)[0][0] if hints else "", conversion
 
