@@ -131,3 +131,24 @@ def test_names_that_may_be_anything_are_no_limit() -> None:
     """What says nothing about names in its own draft needs no validator."""
     document = read_schema({"$schema": "http://json-schema.org/draft-07/schema#", "propertyNames": {"additionalItems": False}})
     assert document.root == AnyType()
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "detail"),
+    [
+        ({"type": "integer", "minimum": 10}, "5", "it is less than 10"),
+        ({"type": "number", "exclusiveMinimum": 0}, "0", "it is not more than 0"),
+        ({"type": "string", "minLength": 3}, 12, "it has fewer than 3 characters"),
+        ({"type": "string", "format": "date", "minLength": 12}, " 2024-01-01 ", "it has fewer than 12 characters"),
+    ],
+)
+def test_what_would_break_a_limit_is_not_advised(schema: dict[str, Any], value: Any, detail: str) -> None:
+    """A value of another type whose reading is out of bounds is refused for the bounds."""
+    (failure,) = coerce_to_schema(schema, value, STRICT).failures
+    assert (failure.detail, failure.suggestion, failure.would_be) == (detail, "", None)
+
+
+def test_what_would_do_for_an_item_is_not_advised_for_the_array() -> None:
+    """Where an array is wanted, one is asked for."""
+    (failure,) = coerce_to_schema({"type": "array", "items": {"type": "integer"}}, "5", STRICT).failures
+    assert failure.suggestion == "Send an array"

@@ -12,11 +12,11 @@ from typing import Any
 
 from toolbox.coercion.expected import expectation
 from toolbox.coercion.judge import BEST_EFFORT, STRING, WARNING, Judge
-from toolbox.diagnostics import INVALID, FailureReason, Outcome, Path
+from toolbox.diagnostics import INVALID, FailureReason, Outcome, Path, path_text
 from toolbox.policy import Policy
 from toolbox.types import CONSTRAINTS, Ref, Type
 
-__all__ = ["Builder", "Coercer", "Factory", "check_constraints", "constructed", "is_set", "single_item"]
+__all__ = ["Builder", "Coercer", "Factory", "check_constraints", "constructed", "is_set", "refused_reading", "single_item"]
 
 Coercer = Callable[[Any, Path, Outcome], Any]
 Factory = Callable[[Any, "Builder"], Coercer]
@@ -153,6 +153,18 @@ def check_constraints(node: Type, builder: Builder) -> Callable[[Any, Any, Path,
         return True
 
     return holds_all
+
+
+def refused_reading(
+    holds: Callable[[Any, Any, Path, Outcome], bool] | None, value: Any, path: Path, out: Outcome, failures_before: int
+) -> Any:
+    """A reading that was refused, and that would break a limit as well, is refused for the limit: it must not be advised."""
+    if holds is not None and len(out.failures) > failures_before:
+        failure = out.failures[-1]
+        trial = Outcome()
+        if failure.would_be is not None and failure.path == path_text(path) and not holds(failure.would_be.after, value, path, trial):
+            out.failures[-1] = trial.failures[0]
+    return INVALID
 
 
 def single_item(coerce: Coercer, value: Any, expected: str, path: Path, out: Outcome, judge: Judge) -> Any:

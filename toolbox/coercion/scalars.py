@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from toolbox.coercion.builder import Builder, Coercer, check_constraints, is_set, single_item
+from toolbox.coercion.builder import Builder, Coercer, check_constraints, is_set, refused_reading, single_item
 from toolbox.coercion.judge import BEST_EFFORT, EXACT, INFO, RISKY, STRING, WARNING
 from toolbox.coercion.numerals import may_be_thousands, read_numeral, unquoted
 from toolbox.diagnostics import INVALID, FailureReason, Outcome, Path, json_name
@@ -105,10 +105,11 @@ def integer(node: IntegerType, builder: Builder) -> Coercer:
     def coerce_integer(value: Any, path: Path, out: Outcome) -> Any:
         if type(value) is int:
             return value if holds is None or holds(value, value, path, out) else INVALID
+        failed = len(out.failures)
         made = convert(value, path, out)
-        if made is INVALID or holds is None or holds(made, value, path, out):
-            return made
-        return INVALID
+        if made is INVALID:
+            return refused_reading(holds, value, path, out, failed)
+        return made if holds is None or holds(made, value, path, out) else INVALID
 
     def convert(value: Any, path: Path, out: Outcome) -> Any:
         if isinstance(value, int) and not isinstance(value, bool):
@@ -178,10 +179,11 @@ def _float(node: NumberType, builder: Builder) -> Coercer:
     def coerce_number(value: Any, path: Path, out: Outcome) -> Any:
         if type(value) is float and isfinite(value):
             return value if holds is None or holds(value, value, path, out) else INVALID
+        failed = len(out.failures)
         made = convert(value, path, out)
-        if made is INVALID or holds is None or holds(made, value, path, out):
-            return made
-        return INVALID
+        if made is INVALID:
+            return refused_reading(holds, value, path, out, failed)
+        return made if holds is None or holds(made, value, path, out) else INVALID
 
     def convert(value: Any, path: Path, out: Outcome) -> Any:
         if isinstance(value, int) and not isinstance(value, bool):

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from toolbox.coercion.builder import Builder, Coercer, check_constraints, single_item
+from toolbox.coercion.builder import Builder, Coercer, check_constraints, refused_reading, single_item
 from toolbox.coercion.formats import FORMATS, NOT_FREE_TEXT, read_base64, read_epoch, read_format
 from toolbox.coercion.judge import BEST_EFFORT, INFO, RISKY, SAFE_WIDENING, STRING, WARNING
 from toolbox.coercion.scalars import plain
@@ -37,10 +37,11 @@ def _plain_text(node: StringType, builder: Builder) -> Coercer:
             return value if holds is None or holds(value, value, path, out) else INVALID
         if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
             return single_item(coerce_text, value, expected, path, out, builder.judge)
+        failed = len(out.failures)
         made = convert(value, path, out)
-        if made is INVALID or holds is None or holds(made, value, path, out):
-            return made
-        return INVALID
+        if made is INVALID:
+            return refused_reading(holds, value, path, out, failed)
+        return made if holds is None or holds(made, value, path, out) else INVALID
 
     return coerce_text
 
@@ -114,11 +115,15 @@ def _formatted(node: StringType, builder: Builder, read: Callable[[str], Any], *
             except ValueError:
                 pass
             else:
+                if keep_text and holds is not None and not holds(trimmed, value, path, out):
+                    return INVALID
                 return judge.change(out, path, expected, value, trimmed if keep_text else said, STRING, INFO, conversion=f"str->{name}")
         widened = _widened(node.format, trimmed)
         if widened is not None:
             made, kind = widened
             after = made.isoformat() if keep_text else made
+            if keep_text and holds is not None and not holds(after, value, path, out):
+                return INVALID
             return judge.change(out, path, expected, value, after, SAFE_WIDENING, INFO, conversion=f"{kind}->{node.format}")
         return out.fail(path, FailureReason.INVALID, expected, value, "it is empty" if not trimmed else why)
 
