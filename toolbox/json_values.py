@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from toolbox.types import ABSENT
 
-__all__ = ["Bounds", "json_text", "json_value", "snapshot"]
+__all__ = ["KEPT", "Bounds", "json_text", "json_value", "snapshot"]
 
 
 def json_value(value: Any) -> Any:
@@ -103,12 +103,13 @@ class Bounds(NamedTuple):
     depth: int = 32
 
 
-_DEFAULT_BOUNDS: Final = Bounds()
+KEPT: Final = Bounds()
+"""What is kept of one value, where nothing else is said."""
 
 
 def snapshot(
     value: Any,
-    bounds: Bounds = _DEFAULT_BOUNDS,
+    bounds: Bounds = KEPT,
     hide: Callable[[str], bool] | None = None,
     mask: str = "***",
     write: Callable[[str], str] | None = None,
@@ -223,6 +224,6 @@ class _Rewritten(_Snapshot):
         return super().scalar(text if self.write_key is None else self.write_key(text))
 
 
-def json_text(value: Any, bounds: Bounds = _DEFAULT_BOUNDS, *, ascii_only: bool = False) -> str:
+def json_text(value: Any, bounds: Bounds = KEPT, *, ascii_only: bool = False) -> str:
     """A snapshot as compact JSON text; never raises."""
     return json.dumps(snapshot(value, bounds), ensure_ascii=ascii_only, allow_nan=False, separators=(", ", ": "))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from toolbox.diagnostics import ABSENT, MASK, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, path_text
-from toolbox.json_values import snapshot
+from toolbox.json_values import KEPT, Bounds, snapshot
 from toolbox.redaction import Redaction
 from toolbox.tools import Tool
 from toolbox.types import Opaque
@@ -128,19 +128,24 @@ def _redacted(
     return [change(item) for item in diagnostics], [failure(item) for item in failures]
 
 
-def hidden(tool: Tool, value: Any) -> Any:
+def hidden(tool: Tool, value: Any, bounds: Bounds = KEPT) -> Any:
     """A JSON-safe copy as it may be seen: without the values of secret parameters, and as the redaction shows the rest.
 
     Text may hold a secret anywhere, so of a tool with secrets none is kept.
+
+    Args:
+        tool: the tool.
+        value: arguments of it, or a payload that holds them.
+        bounds: how much of it is kept.
     """
     if not tool.guarded or value is None:
-        return snapshot(value)
+        return snapshot(value, bounds)
     redaction = tool.redaction
     if not isinstance(value, Mapping):
         if tool.secret or redaction is None:
             return MASK
         is_text = isinstance(value, str | bytes | bytearray)
-        return snapshot(redaction.unread(value)) if is_text else redaction.value(value, known=tool.names)
+        return snapshot(redaction.unread(value), bounds) if is_text else redaction.value(value, bounds, known=tool.names)
     try:
         shown = {key: item if shows(tool, str(key)) else MASK for key, item in value.items()}
     except Exception:  # noqa: BLE001 - a mapping of someone's own may do anything
@@ -150,8 +155,8 @@ def hidden(tool: Tool, value: Any) -> Any:
         return tool.bind.names.resolve(key) in tool.secret
 
     if redaction is None:
-        return snapshot(shown, hide=is_secret)
-    return redaction.value(shown, also=is_secret if tool.secret else None, known=tool.names)
+        return snapshot(shown, bounds, hide=is_secret)
+    return redaction.value(shown, bounds, also=is_secret if tool.secret else None, known=tool.names)
 
 
 # -- what the function raised --------------------------------------------------------------------------------------------------------

@@ -14,11 +14,10 @@ from contextlib import suppress
 from typing import Any, Final
 
 from toolbox.diagnostics import MASK
-from toolbox.json_values import Bounds, snapshot
+from toolbox.json_values import KEPT, Bounds, snapshot
 
 __all__ = ["Redaction", "joined"]
 
-_BOUNDS: Final = Bounds()
 LONGEST_KEY: Final = 256
 """Longer keys are not compared with any pattern: they count as matching."""
 _REMEMBERED: Final = 4_096
@@ -167,7 +166,7 @@ class Redaction:
         return str(shown)
 
     def value(
-        self, value: Any, bounds: Bounds = _BOUNDS, *, also: Callable[[str], bool] | None = None, known: Collection[str] = frozenset()
+        self, value: Any, bounds: Bounds = KEPT, *, also: Callable[[str], bool] | None = None, known: Collection[str] = frozenset()
     ) -> Any:
         """A JSON-safe copy of a value as it may be seen: bounded, masked by key, each text of it redacted.
 

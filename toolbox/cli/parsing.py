@@ -69,7 +69,7 @@ class _Found:
         except UnknownTool as error:
             self.problem = str(error)
         # Of a tool that is not there, nobody knows which arguments are secret.
-        self.shown = Shown(self.tool, guarded=any(tool.secret for tool in registry))
+        self.shown = Shown(self.tool, guarded=any(tool.guarded for tool in registry))
         arguments = call.arguments
         self.arguments = self.shown.value(_object(arguments) if isinstance(arguments, str) else arguments)
         self.changes = self.shown.changes(call.diagnostics)

@@ -10,6 +10,7 @@ from typing import Any, Final
 from toolbox.cli.printing import RISK_STYLES, Cell, Column, Printer
 from toolbox.diagnostics import MASK, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Risk, shorten
 from toolbox.json_values import Bounds, snapshot
+from toolbox.masking import hidden, shows
 from toolbox.replaying import as_sent
 from toolbox.tools import Tool
 from toolbox.types import ABSENT
@@ -32,26 +33,23 @@ class Shown:
 
     def __init__(self, tool: Tool | None, *, guarded: bool = False) -> None:
         self.tool = tool
-        self.secret: frozenset[str] = frozenset() if tool is None else tool.secret
-        self.guarded = bool(self.secret) or (tool is None and guarded)
+        # What a redaction hides beside secret parameters is masked where changes and failures are made.
+        self.guarded = bool(tool.secret) if tool is not None else guarded
 
     def shows(self, key: str) -> bool:
         """Whether the value under a key is shown: that of a declared parameter that is not secret, under any spelling of its name.
 
         What is not declared may be meant for the secret parameter.
         """
-        if not self.guarded:
-            return True
-        name = None if self.tool is None else self.tool.bind.names.resolve(key)
-        return name is not None and name not in self.secret
+        return not self.guarded or (self.tool is not None and shows(self.tool, key))
 
     def value(self, value: Any) -> Any:
         """A JSON value of arguments; text that may hold a secret anywhere is masked as a whole."""
+        if self.tool is not None:
+            return hidden(self.tool, value, BOUNDS)
         if not self.guarded:
             return snapshot(value, BOUNDS)
-        if not isinstance(value, Mapping):
-            return MASK
-        return snapshot({key: item if self.shows(str(key)) else MASK for key, item in value.items()}, BOUNDS)
+        return {str(key): MASK for key in value} if isinstance(value, Mapping) else MASK
 
     def changes(self, changes: Iterable[Diagnostic]) -> list[Diagnostic]:
         """The changes with their values masked where they must be; those about the whole payload hold every argument."""
