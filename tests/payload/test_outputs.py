@@ -47,6 +47,7 @@ SHAPES: list[tuple[Any, Calls]] = [
     ('{"tool": {"name": "get_weather", "arguments": {"city": "Paris"}}}', WEATHER),
     ('{"functions": [{"name": "get_weather", "arguments": {"city": "Paris"}}]}', WEATHER),
     ('{"functions": [{"name": "get_weather", "parameters": {"city": {"type": "string"}}}]}', []),
+    ('{"functions": [{"name": "main", "args": {"argv": "list"}}]}', []),
     ('{"function": "get_weather(city=\'Paris\')"}', WEATHER),
     ("[{'call': 'get_weather(city=\"Paris\")'}, {'call': 'get_weather(city=\"Rome\")'}]", BOTH),
     ('{"function": "get_weather(city=\'Paris\') is the one", "city": "Rome"}', []),

@@ -125,7 +125,8 @@ def _calls_of(value: Mapping[str, Any], known: KnownTools | None, loose: bool, d
     groups: list[tuple[str, list[FoundCall]]] = []
     for key in _LIST_KEYS:
         if isinstance(value.get(key), list | tuple):
-            calls = _plainly(value[key], known, depth)
+            # "functions" may list anything: only tools that there are count.
+            calls = _plainly(value[key], known, depth, unknown=key != "functions")
             if calls:
                 groups.append((key, calls))
             elif calls is None and (
@@ -221,16 +222,16 @@ def code_in(value: Mapping[str, Any]) -> str:
     return text if isinstance(text, str) and key in _CODE_KEYS and text.rstrip().endswith(")") else ""
 
 
-def _plainly(items: Any, known: KnownTools | None, depth: int) -> list[FoundCall] | None:
-    """The calls of a list that can hold nothing but calls."""
+def _plainly(items: Any, known: KnownTools | None, depth: int, unknown: bool = True) -> list[FoundCall] | None:
+    """The calls of a list that can hold nothing but calls; `unknown` where tools that are not known count too."""
     found: list[FoundCall] = []
     for item in items:
         calls = calls_in(item, known, True, depth + 1)
         if not calls:
-            unknown = _named(item, None) if isinstance(item, Mapping) else None
-            if unknown is None:
+            named = _named(item, None) if unknown and isinstance(item, Mapping) else None
+            if named is None:
                 return None
-            calls = [unknown]
+            calls = [named]
         found += calls
     return found
 
