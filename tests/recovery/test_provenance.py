@@ -387,6 +387,17 @@ def test_names(before: dict[str, Any], after: dict[str, Any], supported: bool) -
     assert traced(TRIP, before, after, STRICT).ok is supported
 
 
+def test_a_default_is_that_of_its_own_place() -> None:
+    """A null deep inside may become its own default, and not that of a parameter of the same name."""
+    parameters = {"item": Item, "note": (str, "urgent"), "count": int}
+    before = {"item": {"article": "lamp", "quantity": 1, "note": None}, "count": "1,234"}
+    after: dict[str, Any] = {"item": {"article": "lamp", "quantity": 1, "note": ""}, "count": 1234}
+    assert traced(parameters, before, after).ok
+    assert not traced(parameters, before, {**after, "item": {**after["item"], "note": "urgent"}}).ok
+    assert not traced(parameters, before, {**after, "note": "later"}).ok
+    assert traced(parameters, before, {**after, "note": "urgent"}).ok
+
+
 def test_a_name_says_what_its_words_say() -> None:
     """A key that says less than an optional parameter's name may be meant for another one, or for none."""
     parameters = {"table": str, "max_price": (int, 100)}

@@ -215,7 +215,7 @@ class _Trace:
         if declared is not None:
             text = " ".join(filter(None, (declared.type.title, declared.type.description)))
             own = policy if declared.policy is None else policy.tightened(declared.policy)
-            if before is None and after is not None and not declared.required and self.is_default(declared, after, None):
+            if before is None and after is not None and not declared.required and self.is_default(declared, after, _parent(place)):
                 out.changes.append(Change(path_text(place), before, after, "default"))
             else:
                 self.compare(declared.type, before, after, place, _Spot(Label(declared.name, text), own), out)
@@ -383,6 +383,11 @@ class _Trace:
     def unsupported(self, before: Any, after: Any, path: Path, out: _Found) -> None:
         came, made = self.shown(path, before), self.shown(path, after)
         out.refuse(path, f"{made} does not follow from what came, {came}: send what it says, or list it in unrecoverable_fields")
+
+
+def _parent(place: Path) -> Path:
+    parent: Path = None if place is None else place[0]
+    return parent
 
 
 def _by_name(names: Names, value: Mapping[Any, Any]) -> dict[str, tuple[Any, Any]]:
