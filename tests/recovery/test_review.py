@@ -1410,7 +1410,7 @@ def test_an_end_that_comes_after_a_person_has_decided(local: AuditStore) -> None
 
     @desk.registry.tool(approval="always")
     def long() -> str:
-        from toolbox.recovery.review.book import ALIVE
+        from toolbox.recovery.review.surroundings import ALIVE
 
         lost = set(ALIVE)
         ALIVE.clear()
@@ -1505,3 +1505,115 @@ def test_a_corrected_call_is_approved_like_any_other(local: AuditStore) -> None:
     queue.approve(item.id, by="ada", shown_hash=item.hash)
     assert queue.run(registry, item.id).ok
     assert booked == [date(2026, 7, 2)]
+
+
+# -- whatever comes ------------------------------------------------------------------------------------------------------------------
+
+
+class Hostile(dict[str, Any]):
+    """A mapping whose methods raise."""
+
+    def items(self) -> Any:
+        raise RuntimeError("no")
+
+    def __iter__(self) -> Any:
+        raise RuntimeError("no")
+
+
+def cyclic() -> dict[str, Any]:
+    """A value that holds itself."""
+    made: dict[str, Any] = {"mg": 1}
+    made["mg"] = made
+    return made
+
+
+PAYLOADS: list[Any] = [
+    None,
+    "",
+    "a lot",
+    b"\xff\xfe",
+    bytearray(b'{"mg": "x"}'),
+    [],
+    [1, 2],
+    5,
+    float("nan"),
+    object(),
+    {"mg": float("nan")},
+    {"mg": float("inf"), "route": object()},
+    {"mg": 10**5_000},
+    {"mg": {"deep": [[[[{"a": b"\xff"}]]]]}},
+    {1: 2, None: 3},
+    {"mg": "\ud800\x00", "\ud800": "\x00"},
+    {"route": "x" * 100_000, "mg": "x"},
+    Hostile(mg="x"),
+    cyclic(),
+    {"mg": iter([1])},
+    {"arguments": {"mg": "1,000"}},
+    '{"mg": "1,0',
+    {"mg": Decimal("1e500")},
+    {"mg": set("ab")},
+]
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=[str(index) for index in range(len(PAYLOADS))])
+def test_whatever_is_held_is_kept(store: AuditStore, tmp_path: Path, payload: Any) -> None:
+    """Any payload, metadata and attempts become an item that can be read, corrected and run; nothing foreign is raised."""
+    doses: list[float] = []
+    queue = ReviewQueue(store, dead_letters=tmp_path / "dead.jsonl")
+    registry = dosing(queue, doses)
+    tool = registry["dose"]
+    refused = check(tool, {"mg": "a lot"})
+    said = {"conversation_id": payload if isinstance(payload, str) else "\ud800\x00", "user": 5, "tags": [payload]}
+    item_id = queue.hold(Held(tool, payload, refused, Call("\x00", metadata=said), queue, "exhausted", ({"error": payload, 1: 2},)))  # type: ignore[dict-item]
+    item = queue.get(item_id)
+    assert ReviewItem.from_dict(json.loads(json.dumps(item.to_dict()))) == item
+    assert [one.id for one in queue.items()] == [item_id]
+    DeadLetterFile(tmp_path / "dead.jsonl")(item)
+    assert list(DeadLetterFile(tmp_path / "dead.jsonl").items()) == [item]
+    queue.correct(item_id, {"mg": 2.5}, by="\x00\ud800", registry=registry, approve=True)
+    assert queue.run(registry, item_id).ok
+    assert doses == [2.5]
+
+
+def test_ids_that_are_none(desk: Desk) -> None:
+    """What cannot be an id is not found, whatever it is."""
+    for item_id in ("", "\x00", "\ud800", "x" * 1_000, "%", None, 5, "ä"):
+        for deed in (
+            lambda item_id=item_id: desk.queue.get(item_id),
+            lambda item_id=item_id: desk.queue.find(item_id),
+            lambda item_id=item_id: desk.queue.reject(item_id, by="ada"),
+            lambda item_id=item_id: desk.queue.run(desk.registry, item_id),
+        ):
+            with pytest.raises(ReviewError) as raised:
+                deed()
+            assert raised.value.reason == "not_found"
+    assert not desk.queue.items(tool="\x00\ud800")
+
+
+def test_the_time_of_an_item_is_its_own(local: AuditStore) -> None:
+    """An item expires as it was said when it was held, whoever takes a step meanwhile with other settings."""
+    desk = Desk(local, expires_after_s=100)
+    item = desk.hold()
+    elsewhere = ReviewQueue(local, clock=desk.clock, expires_after_s=None)
+    desk.clock.now += 90
+    approved_item = elsewhere.approve(item.id, by="ada", shown_hash=item.hash)
+    assert approved_item.expires_at == desk.clock.now + 100
+    desk.clock.now += 101
+    assert elsewhere.get(item.id).state is ReviewState.EXPIRED
+    never = Desk(local, expires_after_s=None)
+    kept = never.hold(to="u-18")
+    assert desk.queue.correct(kept.id, {"amount": "1", "to": "u-18"}, by="ada").expires_at is None
+
+
+def test_a_letter_of_a_call_that_came_again(local: AuditStore, tmp_path: Path) -> None:
+    """A dead letter is not put beside the same call that waits already."""
+    flaky = Flaky(local)
+    desk = Desk(flaky, dead_letters=tmp_path / "dead.jsonl")
+    flaky.fails = "before"
+    desk.registry.run("pay", {"amount": "5", "to": "u-17"})
+    flaky.fails = ""
+    (letter,) = DeadLetterFile(tmp_path / "dead.jsonl").items()
+    again = desk.registry.run("pay", {"amount": "5", "to": "u-17"}).error
+    assert isinstance(again, ApprovalPending)
+    assert not desk.queue.restore(letter)
+    assert [item.id for item in desk.queue.items()] == [again.item_id]

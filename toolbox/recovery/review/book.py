@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import Connection, and_, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from toolbox.audit.store.columns import text_column
 from toolbox.audit.store.sessions import Session, life_of
 from toolbox.errors import ReviewError
 from toolbox.recovery.review.item import ReviewEvent, ReviewItem
-from toolbox.recovery.review.rows import Row, event_of, event_row, item_of, item_row, runner_of, runner_text
+from toolbox.recovery.review.rows import LONGEST_TEXT, Row, event_of, event_row, item_of, item_row, runner_of, runner_text
 from toolbox.recovery.review.states import ENDED, EXPIRING, STEPS, Position, ReviewState, ReviewStep, RunState, after
 from toolbox.recovery.review.surroundings import ALIVE, MACHINE, Store
 from toolbox.recovery.review.tables import COMPONENT, MIGRATIONS, events, items
@@ -25,6 +26,7 @@ __all__ = ["Book"]
 
 _OPEN: Final = tuple(item.state.value for item in EXPIRING)
 _TRIES: Final = 3
+_LONGEST_ID: Final = 64
 
 
 Change = Callable[[ReviewItem], Mapping[str, Any]]
@@ -50,7 +52,7 @@ class Book:
 
     # -- taking steps ------------------------------------------------------------------------------------------------------------
 
-    def hold(self, item: ReviewItem, same: str | None) -> tuple[ReviewItem, bool]:
+    def hold(self, item: ReviewItem) -> tuple[ReviewItem, bool]:
         """Put an item into the book, unless the same call is open already.
 
         Returns:
@@ -59,7 +61,7 @@ class Book:
 
         def work(connection: Connection) -> tuple[ReviewItem, bool]:
             for _ in range(_TRIES):
-                row = None if same is None else _row(connection, items.c.same == same)
+                row = None if item.same is None else _row(connection, items.c.same == item.same)
                 if row is not None:
                     known = self._as_it_is(row)
                     if known.position not in ENDED:
@@ -67,7 +69,7 @@ class Book:
                         return replace(known, repeats=known.repeats + 1), False
                     self._write(connection, row, item_of(row), ReviewStep.EXPIRE, MACHINE)
                 engine = postgresql if connection.dialect.name == "postgresql" else sqlite
-                made = engine.insert(items).values(**item_row(item), same=same, letter=0).on_conflict_do_nothing().returning(items.c.id)
+                made = engine.insert(items).values(**item_row(item), letter=0).on_conflict_do_nothing().returning(items.c.id)
                 # Not every driver says how many rows an insert has made.
                 if connection.scalar(made) is not None:
                     event = ReviewEvent(
@@ -107,7 +109,7 @@ class Book:
         """
 
         def work(connection: Connection) -> ReviewItem:
-            row = _row(connection, items.c.id == item_id)
+            row = _row(connection, items.c.id == item_id) if is_id(item_id) else None
             if row is None:
                 raise _not_found(item_id)
             if claim is not None and row["claim"] != claim:
@@ -150,6 +152,9 @@ class Book:
         moved = replace(item, state=then.state, run=then.run, revision=item.revision + 1, updated_at=at, decided_by=decided_by, note=note)
         values = item_row(moved)
         del values["repeats"]
+        if then in EXPIRING and item.expires_after_s is not None:
+            # By what was said when it was held, whoever takes the step.
+            values["expires_at"] = at + item.expires_after_s
         if then in ENDED:
             values["same"] = None
         if step is ReviewStep.CLAIM and runner is not None:
@@ -197,13 +202,17 @@ class Book:
         Raises:
             ReviewError: there is none with this id.
         """
-        row = self.store.read(lambda connection: _row(connection, items.c.id == item_id, for_update=False))
+        row = None
+        if is_id(item_id):
+            row = self.store.read(lambda connection: _row(connection, items.c.id == item_id, for_update=False))
         if row is None:
             raise _not_found(item_id)
         return self._as_it_is(row)
 
     def find(self, beginning: str) -> list[str]:
         """The ids that begin so, at most a few of them."""
+        if not is_id(beginning):
+            return []
         wanted = func.substr(items.c.id, 1, len(beginning)) == beginning
         return self.store.read(lambda connection: list(connection.scalars(select(items.c.id).where(wanted).order_by(items.c.id).limit(5))))
 
@@ -221,7 +230,7 @@ class Book:
         if is_open:
             wanted = wanted.where(items.c.state.in_(_OPEN), items.c.run.not_in((RunState.DONE.value, RunState.FAILED.value)))
         if tool is not None:
-            wanted = wanted.where(items.c.tool == tool)
+            wanted = wanted.where(items.c.tool == text_column(tool, LONGEST_TEXT))
         due = self._is_due()
         if state is ReviewState.EXPIRED:
             wanted = wanted.where(or_(items.c.state == state.value, due))
@@ -281,6 +290,11 @@ class Book:
 
 _RUNS: Final = frozenset({ReviewStep.CLAIM, ReviewStep.RELEASE, ReviewStep.DONE, ReviewStep.FAIL, ReviewStep.LOSE})
 _STEP_TO: Final[dict[Position, ReviewStep]] = {STEPS[step][1]: step for step in (ReviewStep.EXPIRE, ReviewStep.LOSE)}
+
+
+def is_id(text: Any) -> bool:
+    """Whether a text can be an id at all; what cannot is not asked for."""
+    return isinstance(text, str) and 0 < len(text) <= _LONGEST_ID and text.isascii() and text.isprintable()
 
 
 def _row(connection: Connection, wanted: ColumnElement[bool], *, for_update: bool = True) -> Row | None:

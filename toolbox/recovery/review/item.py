@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Final
 
 from toolbox.recovery.review.states import Position, ReviewState, ReviewStep, RunState
 
@@ -39,9 +39,11 @@ class ReviewItem:
         revision: number of the last step.
         held_at: when it was put into the queue, in seconds since the epoch.
         updated_at: when the last step was taken.
-        expires_at: when its time runs out, where it does.
+        expires_after_s: how long after a step its time runs out, in seconds; None for never.
+        expires_at: when that is, where it is so.
         decided_by: who took the last decision: corrected, approved, rejected or resolved it.
         note: why it was rejected, how it failed, and the like.
+        same: what calls have in common that are the same; None once it has ended.
     """
 
     id: str
@@ -66,9 +68,11 @@ class ReviewItem:
     revision: int = 0
     held_at: float = 0.0
     updated_at: float = 0.0
+    expires_after_s: float | None = None
     expires_at: float | None = None
     decided_by: str | None = None
     note: str | None = None
+    same: str | None = None
 
     @property
     def position(self) -> Position:
@@ -92,12 +96,27 @@ class ReviewItem:
         try:
             known: dict[str, Any] = {name: tuple(value) if name in _TUPLES else value for name, value in plain.items() if name in names}
             known |= {"state": ReviewState(plain["state"]), "run": RunState(plain["run"])}
-            return cls(**known)
+            made = cls(**known)
         except (TypeError, KeyError, AttributeError) as error:
             raise ValueError(f"this is no item of a review queue: {error}") from error
+        wrong = [name for name, kinds in _KINDS.items() if type(getattr(made, name)) not in kinds]
+        wrong += [name for name in _TUPLES for item in getattr(made, name) if type(item) is not (str if name == "secrets" else dict)]
+        if wrong:
+            raise ValueError(f"this is no item of a review queue: {wrong[0]} holds something else")
+        return made
 
 
-_TUPLES = frozenset({"secrets", "changes", "failures", "attempts"})
+_TUPLES: Final = frozenset({"secrets", "changes", "failures", "attempts"})
+_NUMBER: Final = (int, float)
+_KINDS: Final[dict[str, tuple[type, ...]]] = {
+    **dict.fromkeys(("id", "tool", "reason", "hash", "version", "violation"), (str,)),
+    **dict.fromkeys(("call_id", "record_id", "decided_by", "note", "same"), (str, type(None))),
+    **dict.fromkeys(("arguments", "invoked"), (dict, type(None))),
+    **dict.fromkeys(("repeats", "revision"), (int,)),
+    **dict.fromkeys(("held_at", "updated_at"), _NUMBER),
+    **dict.fromkeys(("expires_at", "expires_after_s"), (*_NUMBER, type(None))),
+    "metadata": (dict,),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,8 @@ class ReviewQueue:
             is one, the store is told so: ``AuditStore(..., processes="many")``.
         on_waiting: called with an item that is new in the queue. What a hook raises is counted, and changes nothing.
         on_decided: called with an item that was approved or rejected, or has expired, in the process in which that happened.
-        expires_after_s: after how long without a step an item that was not run expires, in seconds; None for never.
+        expires_after_s: after how long without a step an item that was not run expires, in seconds; None for never. It is kept with each
+            item, so that it holds whoever decides.
         dead_letters: takes an item that the store cannot take, and those that `bury` names: any callable, or the path of a file. By default
             a file beside a store in a file, else ``toolbox-dead-letters.jsonl`` in the current folder.
         bury: the states, of ``"rejected"`` and ``"expired"``, of which a dead letter is written too, whoever has decided; by `expire`, and
@@ -150,7 +151,7 @@ class ReviewQueue:
         proposal = propose(held)
         item = self._item(held, proposal)
         try:
-            kept, is_new = self._held(item, same_call(held, proposal))
+            kept, is_new = self._held(item)
         except ToolboxError as error:
             raise self._buried(item, error) from error
         with self._lock:
@@ -185,21 +186,20 @@ class ReviewQueue:
             record_id=held.record_id,
             held_at=now,
             updated_at=now,
-            expires_at=self._expiry(now),
+            expires_after_s=self.expires_after_s,
+            expires_at=None if self.expires_after_s is None else now + self.expires_after_s,
+            same=same_call(held, proposal),
         )
 
-    def _expiry(self, now: float) -> float | None:
-        return None if self.expires_after_s is None else now + self.expires_after_s
-
-    def _held(self, item: ReviewItem, same: str) -> tuple[ReviewItem, bool]:
+    def _held(self, item: ReviewItem) -> tuple[ReviewItem, bool]:
         self._ends.catch_up()
         try:
-            return self._book.hold(item, same)
+            return self._book.hold(item)
         except StoreError as error:
             if error.reason != "outcome_unknown":
                 raise
             # It may be there or not; asked again, it is there once.
-            kept, _ = self._book.hold(item, same)
+            kept, _ = self._book.hold(item)
             return kept, kept.id == item.id
 
     def _buried(self, item: ReviewItem, error: ToolboxError) -> ReviewError:
@@ -216,7 +216,7 @@ class ReviewQueue:
         """Put an item of a dead letter into the queue, to wait for a decision again; once, however often it is asked.
 
         Returns:
-            Whether it was put there: False where the queue has it already.
+            Whether it was put there: False where the queue has it already, or where the same call has come again and waits.
 
         Raises:
             ReviewError: what it shows is not what its hash says.
@@ -230,18 +230,19 @@ class ReviewQueue:
                 "state": ReviewState.WAITING.value,
                 "run": RunState.NOT_RUN.value,
                 "revision": 0,
-                "expires_at": self._expiry(now),
+                "expires_at": None if item.expires_after_s is None else now + item.expires_after_s,
                 "updated_at": now,
                 "decided_by": None,
                 "note": None,
             }
         )
         try:
-            self._book.hold(waiting, None)
+            _, is_new = self._book.hold(waiting)
         except ReviewError:
             return False
-        self._tell(self.on_waiting, waiting)
-        return True
+        if is_new:
+            self._tell(self.on_waiting, waiting)
+        return is_new
 
     # -- looking -----------------------------------------------------------------------------------------------------------------
 
@@ -348,7 +349,6 @@ class ReviewQueue:
             "version": shown.version,
             "secrets": given.secrets,
             "changes": plain_changes(given.report),
-            "expires_at": self._expiry(self._clock()),
         }
         self._ends.catch_up()
         corrected = self._book.take(item_id, ReviewStep.CORRECT, who, change=lambda _: changed)
@@ -376,7 +376,7 @@ class ReviewQueue:
                 raise ReviewError(
                     "hash", f"the item {item_id} is not what was shown: look at it again, and approve the hash that it has", item_id
                 )
-            return {"expires_at": self._expiry(self._clock())}
+            return {}
 
         if tool is not None and item.position.state in (ReviewState.WAITING, ReviewState.CORRECTED):
             as_shown(item)
@@ -408,8 +408,7 @@ class ReviewQueue:
         step = _SETTLING.get(outcome)
         if step is None:
             raise ReviewError("misused", f"outcome={outcome!r:.60}: expected 'done', 'failed' or 'not_run'", item_id)
-        change = {"expires_at": self._expiry(self._clock())}
-        return self._book.take(item_id, step, _person(by), note=reason or None, change=lambda _: change)
+        return self._book.take(item_id, step, _person(by), note=reason or None)
 
     def expire(self) -> list[ReviewItem]:
         """Put on record whose time has run out, and which runs were lost; deliver dead letters that are owed. To be called now and then.

@@ -22,7 +22,7 @@ __all__ = ["Row", "event_of", "event_row", "item_of", "item_row", "runner_of", "
 Row: TypeAlias = "Mapping[str, Any] | RowMapping"
 
 LONGEST_NOTE: Final = 2_000
-_LONGEST_TEXT: Final = 8_000
+LONGEST_TEXT: Final = 8_000
 _JSON: Final = frozenset({"original", "arguments", "invoked", "secrets", "changes", "failures", "attempts", "metadata"})
 _MAY_BE_NULL: Final = frozenset({"arguments", "invoked"})
 
@@ -40,7 +40,7 @@ def item_row(item: ReviewItem) -> dict[str, Any]:
         if column.name in _JSON:
             row[column.name] = None if value is None and column.name in _MAY_BE_NULL else written(value)
         elif isinstance(value, str):
-            row[column.name] = text_column(value, _LONGEST_TEXT)
+            row[column.name] = text_column(value, LONGEST_TEXT)
         else:
             row[column.name] = value
     return {**row, "state": item.state.value, "run": item.run.value}

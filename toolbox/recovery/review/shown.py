@@ -253,7 +253,7 @@ def _read_daringly(tool: Tool, payload: Any, report: CoercionReport) -> Coercion
     try:
         daring = replace(tool, high_risk=False, own_policy=None).under(replace(tool.policy, max_risk=Risk.RISKY))
         return check(daring, payload)
-    except ToolboxError:
+    except Exception:  # noqa: BLE001 - see _bound; then nothing is proposed
         return report
 
 
@@ -262,7 +262,8 @@ def _read_daringly(tool: Tool, payload: Any, report: CoercionReport) -> Coercion
 
 def same_call(held: Held, proposal: Proposal) -> str:
     """What calls have in common that are the same: tool, arguments, conversation and user; secrets are compared within one process."""
-    said, tool, arguments = held.call.metadata or {}, held.tool, proposal.arguments
+    said = held.call.metadata if isinstance(held.call.metadata, Mapping) else {}
+    tool, arguments = held.tool, proposal.arguments
     if arguments is None and proposal.bound is not None:
         named = {_named(tool, key): item for key, item in proposal.bound.items()}
         found = exact_json({name: MASK if name in proposal.secrets else item for name, item in named.items()})
@@ -299,14 +300,14 @@ def attempts_of(held: Held, proposal: Proposal) -> tuple[Mapping[str, Any], ...]
         return tuple(snapshot(dict(item), _WHOLE) for item in held.attempts)
     scrubber = Scrubber(held.tool, proposal.bound or {})
     return tuple(
-        {key: (scrubber.arguments if key.endswith("arguments") else scrubber.said)(item) for key, item in attempt.items()}
+        {str(key): (scrubber.arguments if str(key).endswith("arguments") else scrubber.said)(item) for key, item in attempt.items()}
         for attempt in held.attempts
     )
 
 
 def metadata_of(held: Held, proposal: Proposal) -> dict[str, Any]:
     """What the caller said, without what is secret of the call."""
-    said = dict(held.call.metadata or {})
+    said = held.call.metadata or {}
     made = Scrubber(held.tool, proposal.bound or {}).said(said) if held.tool.guarded else snapshot(said)
     return made if isinstance(made, dict) else {}
 

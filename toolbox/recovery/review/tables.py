@@ -40,6 +40,7 @@ items: Final = Table(
     Column("repeats", Integer, nullable=False),
     Column("held_at", Double, nullable=False),
     Column("updated_at", Double, nullable=False),
+    Column("expires_after_s", Double),
     Column("expires_at", Double),
     Column("decided_by", Text),
     Column("note", Text),
