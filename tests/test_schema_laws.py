@@ -35,7 +35,7 @@ from toolbox import LENIENT, STRICT, Policy, coerce_to_schema, normalize_from_sc
 from toolbox.diagnostics import CoercionReport, DiagnosticKind, FailureReason, shorten
 from toolbox.policy import ABSORBING
 from toolbox.schema import InvalidSchema, normalise, read_schema, write_schema
-from toolbox.types import Document, ObjectType, Type, children
+from toolbox.types import Document, NeverType, ObjectType, Type, children
 
 PROFILES: Final = {"modest": 200, "thorough": 10_000}
 PROFILE = settings(
@@ -303,7 +303,9 @@ def _with_python_patterns(schema: Any) -> Any:
 def readings(schema: Any, value: Any, policy: Policy) -> Iterator[CoercionReport]:
     """The reports on a value: as any JSON value, and as the arguments of a tool where it can be that."""
     yield coerce_to_schema(schema, value, policy)
-    if isinstance(value, dict) and isinstance(schema, dict) and schema.get("type") == "object":
+    is_tools = isinstance(value, dict) and isinstance(schema, dict) and schema.get("type") == "object"
+    # A schema that nothing fits is refused for a tool's parameters.
+    if is_tools and not isinstance(read_schema(schema).root, NeverType):
         yield normalize_from_schema(schema, value, policy)
 
 
