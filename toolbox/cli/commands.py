@@ -16,7 +16,6 @@ from toolbox.cli.options import HYPHEN
 from toolbox.cli.printing import Printer
 from toolbox.cli.problems import UsageProblem
 from toolbox.cli.review_commands import review_app
-from toolbox.cli.review_commands import review_app
 from toolbox.cli.stored import Wanted
 from toolbox.policy import Policy
 from toolbox.registry import Registry
@@ -149,9 +148,6 @@ def _parse(
 ) -> int:
     """Show the calls in a model's raw output, and how each was found."""
     return parsing.parse(load_registry(tools), read_whole(file), Printer(), as_json=json)
-
-
-_app.command(review_app)
 
 
 _app.command(review_app)
