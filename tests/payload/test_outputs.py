@@ -205,6 +205,7 @@ MORE_CODE: list[tuple[str, Calls]] = [
     # calls that begin alike, or come again
     ("get_weather(city='Paris') get_weather(city='Paris')['sky'] get_weather(city='Rome')", BOTH),
     ("ping()\nping().get('a', 'b')\nping(1)\nmath.add(a=1, b=2)", [("ping", {}), *ADD]),
+    (f"{JSON_CALL}{JSON_CALL}{JSON_ROME}{JSON_CALL}}}", BOTH),
     ("math.add(1, 2)\nmath.add(1, True)\nmath.add(1, 2)", [*ADD, ("math.add", {"a": 1, "b": True})]),
     # what code does with a result
     ("[round(math.add(1, 2), 3)]", ADD),

@@ -361,7 +361,7 @@ class _Scan:
         finder.refuse_cut("call")
         if "variable looked up" in finder.reader.repairs and any(self._is_defined(call.name) for call in calls):
             return end  # a program with data and functions of its own
-        if self.text[finder.end - 1] == ")" and self.text[position] not in "[{(":
+        if self.text[finder.end - 1] == ("}" if self.text[position] == "{" else ")") and self.text[position] not in "[(":
             self.last = self.text[position : finder.end], calls
         return self._count(calls, position, end, fenced)
 
