@@ -282,17 +282,20 @@ def same(left: Any, right: Any) -> bool:
 
 
 def outside(schema: Any) -> Validator:
-    """The outside validator of the draft that a schema says it is in, with patterns that mean in Python what they mean in a schema."""
-    return validator_for(schema, default=Draft202012Validator)(_with_python_patterns(schema))
+    """The outside validator of the draft that a schema says it is in, which gets the schema in a form in which it is not mistaken."""
+    return validator_for(schema, default=Draft202012Validator)(_for_outside(schema))
 
 
-def _with_python_patterns(schema: Any) -> Any:
-    # Python's `$` matches before a last line break too.
+def _for_outside(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_with_python_patterns(item) for item in schema]
+        return [_for_outside(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {key: _with_python_patterns(item) for key, item in schema.items()}
+    found = {key: _for_outside(item) for key, item in schema.items()}
+    # Beside a schema for all items, `additionalItems` says nothing; the validator breaks off where that one is a boolean.
+    if isinstance(found.get("items"), bool):
+        found.pop("additionalItems", None)
+    # Python's `$` matches before a last line break too.
     if isinstance(found.get("pattern"), str):
         found["pattern"] = found["pattern"].replace("$", r"\Z")
     if isinstance(found.get("patternProperties"), dict):
