@@ -110,6 +110,7 @@ class Finder:
         self.orders: dict[str, list[str] | None] = {}
         self.unfilled: frozenset[str] = frozenset()
         self._names: dict[str, str | None] = {}
+        self._texts: dict[str, list[FoundCall] | None] = {}
 
     def resolve(self, name: str) -> str | None:
         """The registered name that a name stands for."""
@@ -216,7 +217,14 @@ class Finder:
         return of_calls(shapes, value, notes, self.policy)
 
     def _in_text(self, text: str) -> list[FoundCall] | None:
-        """The calls that a text in a list consists of."""
+        """The calls that a text in a list consists of; a text that comes again is read once."""
+        if text not in self._texts:
+            if len(self._texts) > 100:
+                self._texts.clear()
+            self._texts[text] = self._read_text(text)
+        return self._texts[text]
+
+    def _read_text(self, text: str) -> list[FoundCall] | None:
         if self.layer >= _LAYERS:
             return None
         text = text.strip().strip("`").strip()
