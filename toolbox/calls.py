@@ -32,6 +32,7 @@ class Call:
         found: how the call was found in a model's output.
         approved: whether a person has approved exactly this call.
         attempt: which attempt to correct a refused call this is; 0 for the call itself.
+        corrects: the refused call that it is an attempt to correct.
     """
 
     call_id: str | None = None
@@ -41,6 +42,7 @@ class Call:
     found: tuple[Diagnostic, ...] = ()
     approved: bool = False
     attempt: int = 0
+    corrects: Refused | None = None
 
 
 PLAIN_CALL: Final = Call()
@@ -59,6 +61,7 @@ class Refused:
         is_async: whether it was made from asynchronous code: then an awaitable may be returned.
         record_id: id of its record; None where nothing is recorded.
         notes: what is put here goes into the metadata of its record.
+        attempts: the attempts to correct it that were made so far, oldest first.
     """
 
     tool: Tool
@@ -69,6 +72,7 @@ class Refused:
     is_async: bool
     record_id: str | None = None
     notes: dict[str, Any] = field(default_factory=dict)
+    attempts: list[Mapping[str, Any]] = field(default_factory=list)
 
 
 Recover = Callable[[Refused], Any]
@@ -81,7 +85,7 @@ class Held:
 
     Attributes:
         tool: the tool.
-        payload: what arrived, unmasked.
+        payload: the arguments to run, as they arrived or as a model corrected them, unmasked.
         report: what was made of it.
         call: what the caller said about it, with the metadata of the block around it.
         desk: where it waits.
@@ -98,6 +102,11 @@ class Held:
     reason: str
     attempts: tuple[Mapping[str, Any], ...] = ()
     record_id: str | None = None
+
+    @property
+    def original(self) -> Any:
+        """What arrived first, unmasked: before a model corrected it, where one did."""
+        return self.payload if self.call.corrects is None else self.call.corrects.payload
 
 
 class Desk(Protocol):

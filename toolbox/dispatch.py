@@ -315,7 +315,8 @@ def _held(tool: Tool, payload: Any, report: CoercionReport, services: Services, 
         return None
     if services.review is None:
         raise _with_report(MissingReview(tool.name), report)
-    return Held(tool, payload, report, _with_metadata(call), services.review, reason, (), None if record is None else record.id)
+    attempts = () if call.corrects is None else tuple(call.corrects.attempts)
+    return Held(tool, payload, report, _with_metadata(call), services.review, reason, attempts, None if record is None else record.id)
 
 
 def _asks(tool: Tool, report: CoercionReport) -> bool:

@@ -1500,7 +1500,8 @@ def test_a_corrected_call_is_approved_like_any_other(local: AuditStore) -> None:
     pending = registry.run("book", {"when": "2026/07/02 "}).error
     assert isinstance(pending, ApprovalPending), pending
     item = queue.get(pending.item_id)
-    assert item.invoked == {"when": "2026-07-02"}
+    assert (item.original, item.invoked) == ({"when": "2026/07/02 "}, {"when": "2026-07-02"})
+    assert [attempt["verdict"] for attempt in item.attempts] == ["accepted"]
     assert item.metadata["recovery"]["attempt_number"] == 1
     queue.approve(item.id, by="ada", shown_hash=item.hash)
     assert queue.run(registry, item.id).ok

@@ -412,12 +412,13 @@ def _conversation(refused: Refused) -> str | None:
 
 def _call_of(refused: Refused, attempt: int) -> Any:
     said = {"attempt_number": attempt, "record_id": refused.record_id}
-    return replace(refused.call, attempt=attempt, found=(), metadata={**(refused.call.metadata or {}), "recovery": said})
+    return replace(refused.call, attempt=attempt, corrects=refused, found=(), metadata={**(refused.call.metadata or {}), "recovery": said})
 
 
 def _note(refused: Refused, state: str, reason: str, attempts: list[Attempt]) -> None:
     """Put the attempts on the record of the call."""
-    refused.notes["recovery"] = {"state": state, "reason": reason, "attempts": [item.to_dict() for item in attempts]}
+    refused.attempts[:] = [item.to_dict() for item in attempts]
+    refused.notes["recovery"] = {"state": state, "reason": reason, "attempts": list(refused.attempts)}
 
 
 # -- no answer -----------------------------------------------------------------------------------------------------------------------

@@ -171,7 +171,7 @@ class ReviewQueue:
             id=uuid.uuid4().hex[:16],
             tool=tool.name,
             reason=held.reason,
-            original=original_of(tool, held.payload),
+            original=original_of(tool, held.original),
             arguments=proposal.arguments,
             invoked=None if shown is None else shown.invoked,
             hash="" if shown is None else shown.hash,
