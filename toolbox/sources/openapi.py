@@ -12,8 +12,8 @@ from urllib.parse import quote
 from toolbox.diagnostics import shorten
 from toolbox.errors import RegistrationError
 from toolbox.matching import closest
-from toolbox.sources.bodies import Body, read_body
 from toolbox.schema_tools import is_async
+from toolbox.sources.bodies import Body, read_body
 from toolbox.sources.found import SourceTool, SourceTools
 from toolbox.sources.names import parameter_name, tool_name, unique_names
 from toolbox.sources.parameters import Parameter, credentials, read_parameters
