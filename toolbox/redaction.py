@@ -7,6 +7,7 @@ without structure is searched for the same keys, since a secret may stand in it 
 from __future__ import annotations
 
 import html
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -31,6 +32,9 @@ _KEY: Final = re.compile(f"(?<!{_WORD})({_WORD}++){_CLOSING}[:=<>\uff1a\uff1d]")
 _KEY_ANYWHERE: Final = re.compile(f"(?<!{_WORD})({_WORD}++){_CLOSING}[:=<>\uff1a\uff1d\"'`|\\\\\u2018-\u201f]")
 _WORDS_BEFORE: Final = re.compile(f"(?:{_WORD}+ ){{1,3}}\\Z")
 _GAP: Final = re.compile(r"[ \t]{0,8}[\"']?")
+_INVISIBLE: Final = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]")
+_JSON_BEGINS: Final = frozenset("{[")
+_LONGEST_JSON: Final = 262_144
 _PATH_KEYS: Final = re.compile(r"\.(\w+(?:\.\.\.)?)|\['((?:[^'\\]|\\.)*)'\]")
 
 
@@ -148,7 +152,7 @@ class Redaction:
     def unread(self, text: str | bytes | bytearray) -> str:
         """A payload that came as text, as it may be seen: masked as a whole where a key that matches may stand anywhere in it."""
         words = text if isinstance(text, str) else bytes(text).decode("utf-8", "replace")
-        if self._patterns and self._place(html.unescape(_unescaped(words)), _KEY_ANYWHERE) is not None:
+        if self._patterns and (self._place(html.unescape(_plainly(words)), _KEY_ANYWHERE) is not None or self._hides_in_json(words)):
             return MASK
         return self.message(words)
 
@@ -216,12 +220,35 @@ class Redaction:
     def _behind_keys(self, text: str) -> str:
         place = self._place(text, _KEY)
         if place is None:
-            # A key may be written in escapes; then nobody knows where in the text it stands.
-            plain = _unescaped(text)
-            return text if plain is text or self._place(plain, _KEY) is None else MASK
+            # A key may be written in escapes or with what is invisible; then nobody knows where in the text it stands.
+            plain = _plainly(text)
+            is_hidden = (plain != text and self._place(plain, _KEY) is not None) or self._hides_in_json(text)
+            return MASK if is_hidden else text
         gap = _GAP.match(text, place)
         start = place if gap is None else gap.end()
         return f"{text[:start]}{MASK}" if text[start:].strip() else text
+
+    def _hides_in_json(self, text: str) -> bool:
+        """Whether a text is JSON in which a key is hidden, however it is written."""
+        if text.lstrip()[:1] not in _JSON_BEGINS or len(text) > _LONGEST_JSON:
+            return False
+        try:
+            pending = [json.loads(text)]
+        except ValueError:
+            return False
+        except RecursionError:
+            return True
+        while pending:
+            value = pending.pop()
+            if isinstance(value, dict):
+                if any(map(self.hides, value)):
+                    return True
+                pending.extend(value.values())
+            elif isinstance(value, list):
+                pending.extend(value)
+            elif isinstance(value, str) and self._behind_keys(value) != value:
+                return True
+        return False
 
     def _place(self, text: str, keys: re.Pattern[str]) -> int | None:
         """Where what a key names begins in a text, or None."""
@@ -300,6 +327,11 @@ def _plain(name: str) -> str:
 def _unescaped(text: str) -> str:
     r"""A text with ``\u0070`` and ``\x70`` as the letters that they stand for."""
     return _ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), text) if "\\" in text else text
+
+
+def _plainly(text: str) -> str:
+    """A text without escapes, and without what nobody sees."""
+    return text if text.isascii() and "\\" not in text else _INVISIBLE.sub("", _unescaped(text))
 
 
 def _path_keys(path: str) -> Iterator[str]:
