@@ -86,7 +86,7 @@ def test_common_keys(is_hidden: bool) -> None:
     redaction = Redaction.common()
     names = COMMON["hidden" if is_hidden else "shown"]
     assert [name for name in names if redaction.hides(name) is not is_hidden] == []
-    assert Redaction.common("iban*").hides("IBAN_2")
+    assert Redaction.common(["iban*"]).hides("IBAN_2")
 
 
 # A text, and the same as it may be seen.

@@ -15,6 +15,7 @@ import toolbox.audit.store
 import toolbox.providers
 import toolbox.recovery
 import toolbox.recovery.review
+import toolbox.replaying
 import toolbox.sources
 import toolbox.testing
 from toolbox.providers import streaming, turns
@@ -27,6 +28,7 @@ PLACES = (
     toolbox.providers,
     toolbox.recovery,
     toolbox.recovery.review,
+    toolbox.replaying,
     toolbox.sources,
     toolbox.testing,
     turns,

@@ -120,8 +120,10 @@ class Redaction:
         self._known: dict[str, bool] = {}
 
     @classmethod
-    def common(cls, *more: str, redactor: Callable[[str], str] | None = None, results: bool = True) -> Redaction:
+    def common(cls, more: Iterable[str] = (), *, redactor: Callable[[str], str] | None = None, results: bool = True) -> Redaction:
         """A redaction with the usual names of passwords, keys and tokens, `Redaction.COMMON`, and perhaps more of them."""
+        if isinstance(more, str):
+            raise TypeError(f'keys are several patterns: write ["{more}"] for one')
         return cls((*cls.COMMON, *more), redactor, results=results)
 
     def hides(self, key: object) -> bool:

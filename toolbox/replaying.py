@@ -126,17 +126,17 @@ class ReplayReport:
         return [name for name in self.tools if name in missing]
 
     def counted(
-        self, tool: str | None = None, then: Iterable[ReplayOutcome] = ReplayOutcome, now: Iterable[ReplayOutcome] = ReplayOutcome
+        self, tool: str | None = None, then: Iterable[ReplayOutcome] | None = None, now: Iterable[ReplayOutcome] | None = None
     ) -> int:
         """How many records had one of these outcomes then, and would have one of those now.
 
         Args:
             tool: of this tool; of all when None.
-            then: outcomes then.
-            now: outcomes now.
+            then: outcomes then; all when None.
+            now: outcomes now; all when None.
         """
         wanted = [tool] if tool is not None else self.tools
-        before, after = frozenset(then), frozenset(now)
+        before, after = (frozenset(ReplayOutcome if outcomes is None else outcomes) for outcomes in (then, now))
         found = self.transitions.items()
         return sum(item.count for (name, old, new), item in found if name in wanted and old in before and new in after)
 
