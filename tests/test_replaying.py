@@ -266,6 +266,11 @@ def test_how_a_call_was_found() -> None:
     registry.run_calls(registry.parse_calls('<tool_call>{"name": "search", "arguments": {"term": "a"}}</tool_call>'))
     registry.run_calls(registry.parse_calls('<tool_call>{"name": "search", "arguments": {"term": "a", "term": "b"}}</tool_call>'))
     assert _changes(replay(sink, registry)) == {("search", MENDED, MENDED): 1, ("search", REFUSED, REFUSED): 1}
+    hiding = _registry(redaction=Redaction(["token"]))
+    sink = MemorySink()
+    hiding.add_sink(sink)
+    hiding.run_calls(hiding.parse_calls('<tool_call>{"name": "search", "arguments": {"term": "a", "term": "b"}}</tool_call>'))
+    assert _changes(replay(sink, hiding)) == {("search", REFUSED, REFUSED): 1}
 
 
 # -- policies ------------------------------------------------------------------------------------------------------------------------

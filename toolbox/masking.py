@@ -107,14 +107,18 @@ def _redacted(
             return item
         return redaction.value(item, known=tool.names)
 
+    def is_torn(item: Diagnostic) -> bool:
+        # A key that was given twice is reported at what it stands in, and so nobody knows which key it was.
+        return item.kind is DiagnosticKind.DUPLICATE_KEY and bool(redaction.keys)
+
     def change(item: Diagnostic) -> Diagnostic:
-        if redaction.hides_at(item.path) and item.kind not in _WITHOUT_VALUES:
+        if (redaction.hides_at(item.path) and item.kind not in _WITHOUT_VALUES) or is_torn(item):
             item = _masked_diagnostic(item)
         path = redaction.path(item.path, tool.names)
         return replace(item, path=path, before=value(item.before), after=value(item.after), suggestion=text(item.suggestion))
 
     def failure(item: Failure) -> Failure:
-        if item.value is not ABSENT and redaction.hides_at(item.path):
+        if item.value is not ABSENT and (redaction.hides_at(item.path) or (item.would_be is not None and is_torn(item.would_be))):
             item = _masked_failure(item)
         return replace(
             item,

@@ -438,8 +438,11 @@ def _as_found(record: AuditRecord, tool: Tool) -> tuple[Diagnostic, ...]:
         found.append(Diagnostic("$", DiagnosticKind.RENAMED, Risk.INFO, called, tool.name, "tool"))
     if not isinstance(record.arguments, str):
         found += [item for item in record.diagnostics if item.kind in _FOUND]
+        # Where the values are secret, only what was expected says that it was so.
         found += [
-            item.would_be for item in record.failures if item.would_be is not None and item.would_be.kind is DiagnosticKind.DUPLICATE_KEY
+            Diagnostic(item.path, DiagnosticKind.DUPLICATE_KEY, Risk.RISKY, MASK, MASK)
+            for item in record.failures
+            if item.reason is FailureReason.AMBIGUOUS and item.expected == "each key once"
         ]
     return tuple(found)
 
