@@ -97,6 +97,8 @@ def _redacted(
     tool: Tool, redaction: Redaction, bound: Any, diagnostics: Sequence[Diagnostic], failures: Sequence[Failure]
 ) -> tuple[list[Diagnostic], list[Failure]]:
     """The same as a redaction shows it: values masked by key, also where a text beside them quotes one, and every text redacted."""
+    if not diagnostics and not failures:
+        return [], []
     secrets = _texts_of(_under_keys(redaction, bound)) if redaction.keys else []
 
     def text(words: str) -> str:
