@@ -60,7 +60,7 @@ class Refused:
         services: what the registry has around its tools.
         is_async: whether it was made from asynchronous code: then an awaitable may be returned.
         record_id: id of its record; None where nothing is recorded.
-        notes: what is put here goes into the metadata of its record.
+        notes: what is put here goes into the metadata of its record as it is, so it must be masked already.
         attempts: the attempts to correct it that were made so far, oldest first.
     """
 

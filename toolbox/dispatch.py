@@ -390,6 +390,4 @@ def _fill_failed(
 
 def _add_notes(record: AuditRecord, refused: Refused) -> None:
     if refused.notes:
-        redaction = refused.tool.redaction
-        notes = snapshot(refused.notes) if redaction is None else redaction.value(refused.notes)
-        record.metadata = {**record.metadata, **notes}
+        record.metadata = {**record.metadata, **snapshot(refused.notes)}

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from toolbox import MemorySink, Registry
+from toolbox import MemorySink, Redaction, Registry
 from toolbox.audit import call_metadata
 from toolbox.calls import Held
 from toolbox.diagnostics import CoercionReport, Failure, FailureReason
@@ -352,3 +352,26 @@ def test_a_stopped_call_asks_nobody() -> None:
         assert type(registry.run("take", VAGUE).error).__name__ == "RecoveryFailed"
     assert type(registry.run("take", VAGUE).error).__name__ == "RecoveryFailed"
     assert desk.held == []
+
+
+def test_what_is_redacted_hides_no_reason() -> None:
+    """The model reads why an attempt was refused; only values are masked, and it is told what to write for one that it is not shown."""
+    prompts: list[str] = []
+
+    def ask(messages: list[dict[str, str]]) -> str:
+        prompts.append(messages[-1]["content"])
+        return json.dumps({"recovery_status": "SUCCESS", "corrected_arguments": {"quantity": 1234}})
+
+    sink = MemorySink()
+    registry = Registry(recovery=Recovery(ask, max_attempts=2), redaction=Redaction.common(["iban"]), sinks=[sink])
+
+    @registry.tool
+    def order(quantity: int, iban: str = "") -> None:
+        """Order something."""
+
+    registry.run("order", {"quantity": "1,234", "iban": "DE89-CANARY"})
+    problem = "- $.iban: it was left out: write *** for the value that you are not shown"
+    attempts = sink.records[-1].metadata["recovery"]["attempts"]
+    assert [item["problem"] for item in attempts] == [problem, problem]
+    assert "write *** for the value" in prompts[1]
+    assert "CANARY" not in "".join(prompts) + str(sink.records)

@@ -113,10 +113,10 @@ class Scrubber:
         return self._scrubbed(copied) if self.secrets else copied
 
     def text(self, text: str) -> str:
-        """A text of bounded length."""
+        """A text of toolbox's own, of bounded length; the values in it are masked where it is made, so only its words are looked at."""
         redaction = self.tool.redaction
         scrubbed = str(self._scrubbed(text))
-        return (scrubbed if redaction is None else redaction.text(scrubbed))[:_TEXT]
+        return (scrubbed if redaction is None else redaction.message(scrubbed))[:_TEXT]
 
     def changes(self, changes: tuple[Change, ...]) -> tuple[tuple[str, str], ...]:
         """Where something was changed, and what supports it; the values stand in the arguments."""

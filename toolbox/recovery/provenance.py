@@ -186,6 +186,11 @@ class _Trace:
             return MASK
         return shorten(value if redaction is None else redaction.value(value, known=tool.names))
 
+    def left_out_text(self, place: Path, value: Any) -> str:
+        if self.shown(place, value) == MASK:
+            return f"it was left out: write {MASK} for the value that you are not shown"
+        return "it was left out: send it, corrected or as it came, or list it in unrecoverable_fields"
+
     # -- objects -------------------------------------------------------------------------------------------------------------------
 
     def fields(self, node: ObjectType, names: Names, before: Mapping[Any, Any], after: Mapping[Any, Any], path: Path, out: _Found) -> None:
@@ -202,7 +207,7 @@ class _Trace:
                 self.field(node, names.declared[target], value, made[target][1], place, out)
                 out.changes.append(Change(path_text((path, target)), str(key), target, "name"))
             elif not self.may_be_absent(names.declared.get(name), value, place):
-                out.refuse(place, "it was left out: send it, corrected or as it came, or list it in unrecoverable_fields")
+                out.refuse(place, self.left_out_text(place, value))
         targets = set(renamed.values())
         for name, (key, value) in made.items():
             if name in came or name in targets or self.is_flagged((path, key)):
