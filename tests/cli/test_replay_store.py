@@ -256,6 +256,10 @@ WRONG: list[tuple[list[str], str]] = [
 ]
 
 
+def _sizes(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_size for path in folder.iterdir() if not path.name.endswith(("-shm", "-wal", "__pycache__"))}
+
+
 @pytest.mark.parametrize(("options", "words"), WRONG, ids=range(len(WRONG)))
 def test_what_cannot_be_read(run: Run, store: Path, folder: Path, options: list[str], words: str) -> None:
     """A place that is no store, or of a newer version, and options that do not belong to it: an error with 2, and no file is made."""
@@ -269,14 +273,13 @@ def test_what_cannot_be_read(run: Run, store: Path, folder: Path, options: list[
     with sqlite3.connect(folder / "newer.db") as newer:
         newer.execute("UPDATE toolbox_schema SET version = 99")
     newer.close()
-    before = {path.name: path.stat().st_size for path in folder.iterdir()}
+    before = _sizes(folder)
     ran = run("replay", *options, "--tools", "tools")
     assert (ran.code, ran.out) == (2, "")
     assert words in ran.err
     assert "Traceback" not in ran.err
     assert "hunter2" not in ran.err
-    after = {path.name: path.stat().st_size for path in folder.iterdir() if not path.name.endswith(("-shm", "-wal", "__pycache__"))}
-    assert after == before
+    assert _sizes(folder) == before
 
 
 def test_nothing_is_run_and_nothing_written(run: Run, store: Path) -> None:
