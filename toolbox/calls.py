@@ -89,7 +89,7 @@ class Held:
         report: what was made of it.
         call: what the caller said about it, with the metadata of the block around it.
         desk: where it waits.
-        reason: ``"approval"``, ``"high_risk"``, ``"partial"``, ``"unrecoverable"`` or ``"exhausted"``.
+        reason: ``"approval"``, ``"high_risk"``, or why a recovery ended, such as ``"partial"`` or ``"exhausted"``.
         attempts: the attempts to correct it, oldest first.
         record_id: id of its record; None where nothing is recorded.
     """

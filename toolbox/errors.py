@@ -248,7 +248,7 @@ class ApprovalPending(ToolboxError):
     Attributes:
         tool: name of the tool.
         item_id: id of the item in the review queue.
-        reason: why it waits: ``"approval"``, ``"high_risk"``, ``"partial"``, ``"unrecoverable"`` or ``"exhausted"``.
+        reason: why it waits: ``"approval"``, ``"high_risk"``, or why a recovery ended: the reasons of `RecoveryFailed`.
     """
 
     record_status = "pending"

@@ -243,16 +243,17 @@ def test_reject(queue: Queue, run: Callable[..., Any]) -> None:
 
 
 def test_secrets_come_from_a_file(queue: Queue, run: Callable[..., Any], folder: Path) -> None:
-    """Another process does not hold the secrets: they are read from a file or standard input, and shown nowhere."""
+    """Another process does not hold the secrets: they are read from a file, and shown nowhere; without them nothing is approved."""
     item_id = queue.hold("send", {"to": "u-17", "key": "s3cr3t-canary"})
     shown = run("review", "show", "audit.db", item_id)
     assert "secret: key" in shown.out
     assert "canary" not in shown.all
     needs = run("review", "approve", "audit.db", item_id, "--hash", queue.hash(item_id), "--tools", "desk.py")
-    assert needs.code == 1
-    assert "pass secrets=" in needs.err
-    assert queue.standing(item_id) == "approved not_run"
+    assert needs.code == 2
+    assert 'give --secrets FILE, a file with {"key": ...}' in needs.err
+    assert queue.standing(item_id) == "waiting not_run"
     (folder / "key.json").write_text('{"key": "s3cr3t-canary"}')
+    assert run("review", "approve", "audit.db", item_id, "--hash", queue.hash(item_id)).code == 0
     done = run("review", "run", "audit.db", item_id, "--tools", "desk.py", "--secrets", "key.json")
     assert done.code == 0, done.err
     assert done.out == "sent to u-17 with a key of 13\n"
@@ -307,7 +308,7 @@ def test_restore(queue: Queue, run: Callable[..., Any], folder: Path) -> None:
         (["list", "missing.db"], "there is no file missing.db"),
         (["list", "tools.py"], "is not a database|name another file"),
         (["list", "mysql://x/y"], "no engine of the store"),
-        (["list", "audit.db", "--state", "open"], "the states are waiting"),
+        (["list", "audit.db", "--state", "open"], "is no state of an item: send one of waiting, corrected"),
         (["show", "audit.db", "nope"], "there is no item 'nope'"),
         (["correct", "audit.db", "{id}", "{}"], "give --tools"),
         (["run", "audit.db", "{id}"], "give --tools"),

@@ -28,6 +28,7 @@ from toolbox.errors import (
     ToolTimeout,
 )
 from toolbox.recovery import CircuitBreaker, Recovery, RecoveryBudget
+from toolbox.recovery.prompt import Message
 
 VAGUE = {"number": "a few"}
 TALK = {"conversation_id": "c-1"}
@@ -175,8 +176,8 @@ HELD = [
     ({"review": "partial"}, PARTIAL, "partial"),
     ({"review": "partial", "on_exhausted": "raise"}, PARTIAL, "partial"),
     ({"review": "partial", "on_exhausted": "raise"}, "no", None),
-    ({"budget": RecoveryBudget(per_tool=0)}, "no", "exhausted"),
-    ({}, None, "exhausted"),
+    ({"budget": RecoveryBudget(per_tool=0)}, "no", "budget"),
+    ({}, None, "ask_failed"),
 ]
 
 
@@ -358,7 +359,7 @@ def test_what_is_redacted_hides_no_reason() -> None:
     """The model reads why an attempt was refused; only values are masked, and it is told what to write for one that it is not shown."""
     prompts: list[str] = []
 
-    def ask(messages: list[dict[str, str]]) -> str:
+    def ask(messages: list[Message]) -> str:
         prompts.append(messages[-1]["content"])
         return json.dumps({"recovery_status": "SUCCESS", "corrected_arguments": {"quantity": 1234}})
 

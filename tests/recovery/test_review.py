@@ -1011,7 +1011,7 @@ def test_items_are_found(desk: Desk) -> None:
     for beginning in ("", "zz", "%", "_"):
         with pytest.raises(ReviewError):
             desk.queue.find(beginning)
-    with pytest.raises(ReviewError, match="the states are waiting"):
+    with pytest.raises(ReviewError, match="is no state of an item: send one of waiting"):
         desk.queue.items(state="open")
     with pytest.raises(ReviewError, match="there is no item"):
         desk.queue.get("nope\x1b[31m")

@@ -104,15 +104,14 @@ def warn(event: str, **fields: str) -> None:
         _count_loss()
 
 
-def log_attempt(tool: str, attempt: Mapping[str, Any], *, succeeded: bool) -> None:
+def log_attempt(tool: str, attempt: Mapping[str, Any], level: int) -> None:
     """Write one attempt to correct a refused call to the log; never raises.
 
     Args:
         tool: name of the tool.
         attempt: the attempt as plain JSON data, masked already.
-        succeeded: whether its arguments were run; else it is a warning.
+        level: the level of the line.
     """
-    level = logging.INFO if succeeded else logging.WARNING
     if is_silent(level):
         return
     try:

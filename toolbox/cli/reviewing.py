@@ -214,6 +214,8 @@ class Reviews:
                         f"say what you approve: look at it ({where}), then give --hash, {_SHORTEST_HASH} digits of it or more"
                     )
                 values = _read_secrets(secrets)
+                if registry is not None:  # before anything is approved
+                    _check_secrets(item, values)
                 # A beginning of the hash will do; whether it is still the hash is asked once more when the step is taken.
                 whole = item.hash if item.hash.startswith(shown_hash.lower()) else shown_hash
                 changed = queue.approve(item.id, by=self._who(), shown_hash=whole, registry=registry)
@@ -297,6 +299,7 @@ class Reviews:
         return self._load()
 
     def _run(self, queue: ReviewQueue, registry: Registry, item_id: str, secrets: Mapping[str, Any] | None) -> int:
+        _check_secrets(queue.get(item_id), secrets)
         # What the tool prints is not its result.
         with contextlib.redirect_stdout(sys.stderr):
             result = queue.run(registry, item_id, by=self._who(), secrets=secrets)
@@ -350,8 +353,7 @@ class Reviews:
         if item.attempts:
             self.printer.line()
             line("Attempts to correct it", "bold")
-            for number, attempt in enumerate(item.attempts, 1):
-                line(f"{number}. {_json(dict(attempt))}")
+            self.printer.table(_ATTEMPTS, [_attempt_row(number, attempt) for number, attempt in enumerate(item.attempts, 1)])
         self.printer.line()
         line("History", "bold")
         self.printer.table(_EVENTS, [_event_row(event) for event in events])
@@ -379,6 +381,7 @@ _ITEMS: Final = (
 )
 _ARGUMENTS: Final = (Column("path"), Column("came"), Column("runs with"), Column("", whole=True))
 _EVENTS: Final = (Column("when (UTC)", whole=True), Column("step"), Column("by"), Column("note"))
+_ATTEMPTS: Final = (Column("", whole=True), Column("answer", whole=True), Column("gave"), Column("why not"))
 _MARKS: Final = {"same": "dim", "changed": "yellow", "added": "cyan", "left out": "red", "": ""}
 
 
@@ -405,6 +408,16 @@ def _item_row(item: ReviewItem) -> tuple[str | Cell, ...]:
 def _event_row(event: ReviewEvent) -> tuple[str, ...]:
     note = event.note or ("" if event.arguments is None else _json(event.arguments))
     return (_when(event.at), event.step.value.replace("_", " "), visible(event.by), visible(note))
+
+
+def _attempt_row(number: int, attempt: Mapping[str, Any]) -> tuple[str, ...]:
+    given = attempt.get("corrected_arguments")
+    return (
+        str(attempt.get("attempt_number", number)),
+        visible(str(attempt.get("verdict", ""))).replace("_", " "),
+        "" if given is None else _json(given),
+        visible(str(attempt.get("problem") or "")),
+    )
 
 
 def _when(moment: float) -> str:
@@ -485,6 +498,15 @@ def _read_object(text: str, what: str) -> dict[str, Any]:
 def _read_arguments(written: str) -> dict[str, Any]:
     text = read_whole("-") if written == "-" else read_whole(written[1:]) if written.startswith("@") else written
     return _read_object(text, "the corrected arguments")
+
+
+def _check_secrets(item: ReviewItem, given: Mapping[str, Any] | None) -> None:
+    missing = [name for name in item.secrets if name not in (given or {})]
+    if missing:
+        names = ", ".join(f'"{name}": ...' for name in missing)
+        raise UsageProblem(
+            f"the item {item.id} has secret arguments, which are not stored: give --secrets FILE, a file with {{{visible(names)}}}"
+        )
 
 
 def _read_secrets(place: str | None) -> dict[str, Any] | None:

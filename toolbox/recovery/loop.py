@@ -7,6 +7,7 @@ steps is told to the model at the next attempt. The synchronous and the asynchro
 from __future__ import annotations
 
 import inspect
+import logging
 import time
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextvars import ContextVar
@@ -49,7 +50,7 @@ _TEXT_LIMIT: Final = 2_000
 _CHANGES_NAMED: Final = 10
 # Where what asks the model dispatches calls itself, those are not recovered in turn.
 _is_asking: Final = ContextVar("toolbox_is_asking", default=False)
-_HELD_AS: Final = {"partial": "partial", "unrecoverable": "unrecoverable"}
+_PARTLY: Final = frozenset({"partial", "unrecoverable"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +244,7 @@ class Recovery:
             said = yield messages
             attempt, arguments = judge.judged(said, number, error, (time.perf_counter() - started) * 1000)
             attempts.append(attempt)
-            log_attempt(tool.name, attempt.to_dict(), succeeded=attempt.verdict is Verdict.ACCEPTED)
+            log_attempt(tool.name, attempt.to_dict(), _LEVELS.get(attempt.verdict, logging.WARNING))
             if attempt.verdict is Verdict.ACCEPTED:
                 _note(refused, "recovered", "accepted", attempts)
                 yield _Corrected(arguments, number)
@@ -260,15 +261,16 @@ class Recovery:
     def _held(self, refused: Refused, failed: RecoveryFailed) -> Held | None:
         """The call as it goes to the review queue; None where it does not."""
         desk: Desk | None = refused.services.review
-        is_partial = failed.reason in _HELD_AS
+        is_partial = failed.reason in _PARTLY
         if desk is None or not (self.review == "partial" if is_partial else self.on_exhausted == "review"):
             return None
-        reason = _HELD_AS.get(failed.reason, "exhausted")
         call, record_id = refused.call, refused.record_id
-        return Held(refused.tool, refused.payload, refused.report, call, desk, reason, failed.attempts, record_id)
+        return Held(refused.tool, refused.payload, refused.report, call, desk, failed.reason, failed.attempts, record_id)
 
 
 _MOST_ATTEMPTS: Final = 100
+# That nothing was answered is a fault of the application or of its provider, and no answer of the model's.
+_LEVELS: Final = {Verdict.ACCEPTED: logging.INFO, Verdict.ASK_FAILED: logging.ERROR, Verdict.TIMEOUT: logging.ERROR}
 _FINAL: Final = frozenset({Verdict.PARTIAL, Verdict.UNRECOVERABLE, Verdict.ASK_FAILED, Verdict.TIMEOUT})
 
 

@@ -18,7 +18,7 @@ class ReviewItem:
     Attributes:
         id: id of the item.
         tool: name of the tool.
-        reason: why it waits: ``"approval"``, ``"high_risk"``, ``"partial"``, ``"unrecoverable"`` or ``"exhausted"``.
+        reason: why it waits: ``"approval"``, ``"high_risk"``, or why a recovery ended: the reasons of `RecoveryFailed`.
         original: the arguments as they came.
         arguments: the arguments that would be dispatched: proposed, or as they were corrected; None when nothing could run as it is, so
             that they must be corrected first.

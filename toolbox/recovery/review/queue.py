@@ -10,10 +10,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from toolbox.audit import warn
 from toolbox.calls import Held
+from toolbox.diagnostics import shorten
 from toolbox.errors import ReviewError, StoreError, ToolboxError
 from toolbox.recording import in_thread
 from toolbox.recovery.review.item import ReviewEvent, ReviewItem
@@ -293,12 +294,8 @@ class ReviewQueue:
             ReviewError: there is no such state.
             StoreError: they cannot be read.
         """
-        try:
-            wanted = None if state is None else ReviewState(state)
-            running = None if run is None else RunState(run)
-        except ValueError as error:
-            known = [*(item.value for item in ReviewState), *(item.value for item in RunState)]
-            raise ReviewError("misused", f"{error}; the states are {', '.join(known)}") from None
+        wanted = None if state is None else _member(ReviewState, state, "state of an item")
+        running = None if run is None else _member(RunState, run, "state of a run")
         return self._book.listed(wanted, running, tool, limit, is_open=is_open)
 
     def events(self, item_id: str) -> list[ReviewEvent]:
@@ -624,3 +621,13 @@ def _person(by: Any) -> str:
     if not isinstance(by, str) or not by.strip() or len(by) > _LONGEST_NAME:
         raise ReviewError("misused", f"by= must name who does it, in 1 to {_LONGEST_NAME} characters")
     return by
+
+
+_E = TypeVar("_E", ReviewState, RunState)
+
+
+def _member(kind: type[_E], word: str, what: str) -> _E:
+    try:
+        return kind(word)
+    except ValueError:
+        raise ReviewError("misused", f"{shorten(word)} is no {what}: send one of {', '.join(item.value for item in kind)}") from None

@@ -352,7 +352,7 @@ def examine_given(tool: Tool, arguments: Mapping[str, Any], item: ReviewItem, kn
     seen = [name for name, value in named.items() if name not in veiled and _is_veiled(tool, name, value)]
     if seen:
         text = (
-            f"the value of {seen[0]!r:.60} is secret and is not stored: write {MASK!r}, or what was shown, and give it to run(secrets=...)"
+            f"the value of {seen[0]!r:.60} is secret and is not stored: write {MASK!r}, or what was shown; it is given when the call is run"
         )
         raise ReviewError("secrets", text)
     values = {name: known[name] for name in veiled if name in known}
