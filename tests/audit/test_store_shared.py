@@ -556,6 +556,19 @@ def test_a_server_that_would_not_wait_for_its_disk(postgres_url: str) -> None:
     assert setting == "on"
 
 
+def test_a_database_that_cannot_hold_every_text(postgres_server: tuple[str, Any]) -> None:
+    """It is refused before something is lost."""
+    server, connection = postgres_server
+    name = f"latin_{os.getpid()}"
+    connection.execute(f"CREATE DATABASE {name} ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+    try:
+        with pytest.raises(StoreError, match="LATIN1") as error:
+            AuditStore(sqlalchemy.make_url(server).set(database=name).render_as_string(hide_password=False))
+        assert error.value.reason == "url"
+    finally:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
 def test_the_engines_are_not_loaded_before_they_are_needed() -> None:
     """Whoever has no store does not pay for it."""
     assert engines.__name__ in sys.modules

@@ -99,6 +99,7 @@ def _postgres(address: Address, timeout_s: float, *, is_reader: bool = False, **
     arguments: dict[str, Any] = {key: value for key, value in _KEEPALIVE.items() if key not in given}
     if "connect_timeout" not in given:
         arguments["connect_timeout"] = _CONNECT_S
+    arguments["client_encoding"] = "utf8"
     try:
         engine = create_engine(address.url, connect_args=arguments, hide_parameters=True, pool_pre_ping=is_reader, **pool)
     except ImportError as error:
@@ -108,11 +109,18 @@ def _postgres(address: Address, timeout_s: float, *, is_reader: bool = False, **
 
     @event.listens_for(engine, "connect")
     def _settings(connection: Any, _record: Any) -> None:
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise StoreError(
+                "url",
+                f"the store {address.shown}: the database has the encoding {encoding}, which cannot hold every text; make one with UTF8",
+            )
         connection.autocommit = True
         with connection.cursor() as cursor:
             cursor.execute(f"SET lock_timeout = {max(int(timeout_s * 1000), 1)}")
             if is_reader or address.read_only:
                 cursor.execute("SET default_transaction_read_only = on")
+            cursor.execute("SET default_transaction_isolation = 'read committed'")
             # A server may be told not to wait for its disk; a commit that has been reported must last.
             cursor.execute("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
         connection.autocommit = False

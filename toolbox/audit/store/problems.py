@@ -132,4 +132,6 @@ def _words(original: Any) -> str:
     except Exception:  # noqa: BLE001 - an exception's own __str__ may raise
         text = ""
     first = next((line.strip() for line in text.splitlines() if line.strip()), "") or type(original).__name__
-    return shorten(first, _LONGEST)[1:-1]
+    if not first.isprintable():
+        return shorten(first, _LONGEST)[1:-1]
+    return first if len(first) <= _LONGEST else f"{first[:_LONGEST]}..."
