@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from toolbox.audit import AuditRecord, CallStatus
+from toolbox.audit import AuditRecord, CallStatus, origin_of
 from toolbox.diagnostics import ABSENT, MASK, CoercionReport, Diagnostic, DiagnosticKind, FailureReason, Risk, path_text
 from toolbox.dispatch import check
 from toolbox.errors import PayloadError, UnknownTool
@@ -57,6 +57,8 @@ class Unchecked(StrEnum):
     """The arguments were not kept: there was no tool of that name then, or the call could not be read."""
     OTHER_REASON = "other_reason"
     """The call was refused for another reason than its arguments, such as a missing value in the context."""
+    FOLLOWED = "followed"
+    """It is the run of a call that a person approved, or a corrected form of another call: no model asked for it as it ran."""
 
 
 @dataclass(slots=True)
@@ -325,6 +327,9 @@ class Replay:
         """Count one record; nothing in a record stops it."""
         report = self.report
         report.records += 1
+        if origin_of(record.metadata) is not None:
+            self._leave_out(Unchecked.FOLLOWED, record)
+            return
         try:
             tool: Tool | None = self.registry.resolve(_called(record))
         except UnknownTool:

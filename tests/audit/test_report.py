@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from toolbox import (
     ABSENT,
+    ApprovalPending,
     AuditRecord,
     AuditStore,
     CallStatus,
@@ -25,13 +26,18 @@ from toolbox import (
     Failure,
     FailureReason,
     Param,
+    Recovery,
     Registry,
+    ReviewQueue,
     Risk,
     StoreError,
+    call_metadata,
     drift_report,
+    replay,
 )
-from toolbox.audit.report import DriftReport, Tally
+from toolbox.audit.report import DriftReport, Tally, drift_page
 from toolbox.audit.report.drift import NO_MODEL, OTHERS, WHOLE, count_text, percent_text, words
+from toolbox.replaying import Unchecked
 
 Called = tuple[str, Any, str | None]
 
@@ -404,3 +410,35 @@ def test_percentages(part: int, more: int) -> None:
 def test_words(kind: str, conversion: str, said: str) -> None:
     """A drift is called by its kind and by what its conversion adds to it."""
     assert words(kind, conversion) == said
+
+
+def test_runs_that_no_model_asked_for_are_counted_apart(tmp_path: Path) -> None:
+    """What a person approved, and the corrected form of a call, are no calls of a model; the calls that they follow from are, each once."""
+    answer = json.dumps({"recovery_status": "SUCCESS", "corrected_arguments": {"seats": 1234}})
+    with AuditStore(f"sqlite:///{tmp_path / 'audit.db'}") as store:
+        queue = ReviewQueue(store)
+        registry = Registry(sinks=[store], review=queue, recovery=Recovery(lambda _: answer, max_attempts=1))
+
+        @registry.tool
+        def book(seats: int) -> int:
+            """Book seats."""
+            return seats
+
+        registry.register(book, name="pay", approval="always")
+        with call_metadata(model="m"):
+            registry.run("book", {"seats": 2})
+            registry.run("book", {"seats": "1,234"})
+            registry.run("book", {"seats": "a few"})
+            pending = registry.run("pay", {"seats": 3}).error
+        assert isinstance(pending, ApprovalPending)
+        item = queue.get(pending.item_id)
+        queue.approve(item.id, by="u-17", shown_hash=item.hash)
+        assert queue.run(registry, item.id).ok
+        report = drift_report(store)
+        replayed = replay(store, registry)
+    total = report.total
+    assert (total.calls, total.as_is, total.mended, total.refused) == (4, 2, 0, 2)
+    assert report.followed == {"review": 1, "recovery": 1}
+    assert report.followed_texts == ["1 approved by a person and run", "1 corrected by a model and run again"]
+    assert "Not counted: 1 approved by a person and run; 1 corrected by a model and run again." in drift_page(report)
+    assert replayed.unchecked[Unchecked.FOLLOWED].count == 2

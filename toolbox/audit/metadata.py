@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, Final
 
-__all__ = ["NO_METADATA", "call_metadata", "current_metadata", "with_current_metadata"]
+__all__ = ["NO_METADATA", "call_metadata", "current_metadata", "origin_of", "with_current_metadata"]
 
 NO_METADATA: Final[Mapping[str, Any]] = MappingProxyType({})
 _current: Final[ContextVar[Mapping[str, Any]]] = ContextVar("toolbox_call_metadata", default=NO_METADATA)
@@ -57,6 +57,17 @@ def call_metadata(
         yield MappingProxyType(said)
     finally:
         _current.reset(token)
+
+
+def origin_of(metadata: Mapping[str, Any]) -> str | None:
+    """What a call followed from that no model asked for as it ran; None for a call of a model.
+
+    It is ``"review"`` when a person approved it, and ``"recovery"`` when it is the corrected form of a call with a record of its own.
+    """
+    if "review_item" in metadata:
+        return "review"
+    recovery = metadata.get("recovery")
+    return "recovery" if isinstance(recovery, Mapping) and "attempt_number" in recovery else None
 
 
 def with_current_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

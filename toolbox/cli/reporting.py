@@ -127,6 +127,8 @@ def _show(made: DriftReport, printer: Printer) -> None:
     printer.line()
     said = ", ".join(f"{count_text(count)} {name.replace('_', ' ')}" for name, count in ends)
     printer.line(f"ended: {said}")
+    if made.followed_texts:
+        printer.line(f"not counted: {'; '.join(made.followed_texts)}")
     _groups(printer, "Models", "model", made.models)
     _groups(printer, "Tools", "tool", made.tools)
     _parameters(printer, made)

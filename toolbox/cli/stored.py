@@ -31,6 +31,7 @@ _WHY: Final = {
     Unchecked.CUT: "the record kept only a part of the arguments",
     Unchecked.NOT_KEPT: "the record kept no arguments: there was no such tool, or the call could not be read",
     Unchecked.OTHER_REASON: "refused for another reason than its arguments",
+    Unchecked.FOLLOWED: "no call of a model: approved by a person, or corrected by a model",
 }
 _REFUSED: Final = (ReplayOutcome.REFUSED, ReplayOutcome.NO_TOOL)
 

@@ -296,6 +296,8 @@ class DriftReport:
         buckets: what became of the calls over time.
         unknown_tools: names that were called and that no tool has, with how often.
         left_out: how many tools, models, parameters, changes, refusals and names are not listed, being the less frequent ones.
+        followed: runs that are no calls of a model and are counted nowhere else: under ``"review"`` those that a person approved, under
+            ``"recovery"`` the corrected forms of calls that did not fit.
     """
 
     source: str
@@ -315,6 +317,13 @@ class DriftReport:
     buckets: tuple[Bucket, ...] = ()
     unknown_tools: tuple[tuple[str, int], ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
+    followed: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def followed_texts(self) -> list[str]:
+        """The runs that are no calls of a model, in words."""
+        said = {"review": "approved by a person and run", "recovery": "corrected by a model and run again"}
+        return [f"{count_text(self.followed[origin])} {text}" for origin, text in said.items() if self.followed.get(origin)]
 
     @property
     def drifts(self) -> list[Drift]:
@@ -333,6 +342,7 @@ class DriftReport:
             "first": None if self.first is None else time_text(self.first),
             "last": None if self.last is None else time_text(self.last),
             "total": self.total.to_dict(),
+            "followed": {"review": self.followed.get("review", 0), "recovery": self.followed.get("recovery", 0)},
             "tools": [item.to_dict() for item in self.tools],
             "models": [item.to_dict() for item in self.models],
             "parameters": [item.to_dict() for item in self.parameters],

@@ -163,8 +163,12 @@ def _totals(report: DriftReport) -> str:
         "Totals",
         f'<dl class="tiles">{"".join(tiles)}</dl>{outcomes_bar(total)}'
         f"<details><summary>How the calls ended</summary>"
-        f"{_table('ends', 'How the calls ended', ('end', '#calls', '#share'), [_body(ends)], 'narrow')}</details>",
+        f"{_table('ends', 'How the calls ended', ('end', '#calls', '#share'), [_body(ends)], 'narrow')}</details>{_followed(report)}",
     )
+
+
+def _followed(report: DriftReport) -> str:
+    return f"<p>Not counted: {'; '.join(report.followed_texts)}.</p>" if report.followed_texts else ""
 
 
 def _where(report: DriftReport) -> str:

@@ -43,7 +43,18 @@ _WIDTHS: Final = (60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400, 7 
 
 # As the index has it, so that the index is used.
 _IS_DRIFT: Final = text("NOT (kind = 'defaulted' AND risk = 1)")
-_REFUSED: Final = (CallStatus.REFUSED.value, CallStatus.FALLBACK.value)
+# Whatever became of them afterwards: the arguments did not fit, or could not be read.
+_REFUSED: Final = tuple(
+    status.value
+    for status in (
+        CallStatus.REFUSED,
+        CallStatus.FALLBACK,
+        CallStatus.RECOVERED,
+        CallStatus.COERCION_FAILED,
+        CallStatus.UNREADABLE,
+    )
+)
+_UNNAMED: Final = "(no tool named)"
 _UNKNOWN_TOOL: Final = CallStatus.UNKNOWN_TOOL.value
 _SEGMENT: Final = re.compile(r"\.[^.\[]+|\[\*\]|\['(?:[^'\\]|\\.)*'?\]?|.")
 _NOT_DECLARED: Final = frozenset(
@@ -73,9 +84,9 @@ class Scope:
     model: str | None = None
     unknown_after_s: float = 86_400.0
 
-    def of(self, table: Table) -> list[ColumnElement[bool]]:
-        """What the rows of a table have to fulfil."""
-        wanted: list[ColumnElement[bool]] = []
+    def of(self, table: Table, *, follows: bool = False) -> list[ColumnElement[bool]]:
+        """What the rows of a table have to fulfil; without `follows`, they are of calls of a model alone."""
+        wanted: list[ColumnElement[bool]] = [table.c.origin.is_not(None) if follows else table.c.origin.is_(None)]
         if self.since is not None:
             wanted.append(table.c.opened_at >= self.since)
         if self.until is not None:
@@ -93,7 +104,7 @@ def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
     empty = DriftReport(source, now, scope.since, scope.until, scope.tool, scope.model, None, None, Tally())
     first, last = _ends(connection, scope)
     if first is None or last is None:
-        return empty
+        return replace(empty, followed=_followed(connection, scope))
     width = _width(last - first)
     tallies = _tallied(connection, scope, width)
     places = _places(connection, scope)
@@ -121,6 +132,7 @@ def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
         empty,
         first=first,
         last=last,
+        followed=_followed(connection, scope),
         total=sum(tallies.values(), Tally()),
         tools=tuple(tool_groups[:_TOOLS]),
         models=tuple(model_groups),
@@ -156,6 +168,12 @@ def _ends(connection: Connection, scope: Scope) -> tuple[float | None, float | N
     first = connection.execute(select(func.min(records.c.opened_at)).where(*scope.of(records))).scalar()
     last = connection.execute(select(func.max(records.c.opened_at)).where(*scope.of(records))).scalar()
     return first, last
+
+
+def _followed(connection: Connection, scope: Scope) -> dict[str, int]:
+    """Runs that no model asked for as they ran, by what they followed from."""
+    asked = select(records.c.origin, func.count()).where(*scope.of(records, follows=True)).group_by(records.c.origin)
+    return {str(origin): calls for origin, calls in connection.execute(asked)}
 
 
 def _width(span: float) -> int:
@@ -197,7 +215,7 @@ def _tallied(connection: Connection, scope: Scope, width: int) -> dict[_Key, Tal
     made: dict[_Key, Tally] = defaultdict(Tally)
     spent: Counter[_Key] = Counter()
     for found in connection.execute(asked):
-        key = _Key(found.tool, NO_MODEL if found.model is None else found.model, found.bucket)
+        key = _Key(_UNNAMED if found.tool == "" else found.tool, NO_MODEL if found.model is None else found.model, found.bucket)
         if found.status == _UNKNOWN_TOOL:
             made[key] += Tally(unknown_tool=found.calls, statuses={found.status: found.calls})
         elif found.is_refused:

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from toolbox.audit.metadata import origin_of
 from toolbox.audit.record import AuditRecord, CallStatus
 from toolbox.audit.store.columns import absent_or_json, json_column, key_column, number, place_of, read_json, read_value, text_column
 from toolbox.audit.store.stored import StoredRecord
@@ -48,7 +49,9 @@ def rows_of(record: AuditRecord) -> Rows:
     model = key_column(metadata.get("model"))
     tool = key_column(record.tool) or ""
     opened_at = number(record.time) or 0.0
-    shared = {"record_id": key_column(record.id) or uuid.uuid4().hex, "opened_at": opened_at, "tool": tool, "model": model}
+    origin = origin_of(metadata)
+    record_id = key_column(record.id) or uuid.uuid4().hex
+    shared = {"record_id": record_id, "opened_at": opened_at, "tool": tool, "model": model, "origin": origin}
     arguments, cut_arguments = json_column(record.arguments)
     # Most calls run with what came.
     same = record.invoked is record.arguments
@@ -57,7 +60,7 @@ def rows_of(record: AuditRecord) -> Rows:
     diagnostics, failed = tuple(record.diagnostics), tuple(record.failures)
     is_cut = cut_arguments or cut_invoked or cut_metadata or len(diagnostics) > ITEMS_KEPT or len(failed) > ITEMS_KEPT
     row = {
-        "id": shared["record_id"],
+        "id": record_id,
         "opened_at": opened_at,
         "tool": tool,
         "policy": key_column(record.policy) or "",
@@ -65,6 +68,7 @@ def rows_of(record: AuditRecord) -> Rows:
         "model": model,
         "conversation_id": key_column(metadata.get("conversation_id")),
         "user_id": key_column(metadata.get("user")),
+        "origin": origin,
         "arguments": arguments,
         "invoked": invoked,
         "metadata": said,

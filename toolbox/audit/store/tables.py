@@ -43,6 +43,7 @@ records: Final = Table(
     Column("error", Text),
     Column("duration_ms", Double),
     Column("worst_risk", Integer),
+    Column("origin", Text),  # what it followed from, where no model asked for it as it ran
     Column("arguments", Text, nullable=False),
     Column("invoked", Text),
     Column("metadata", Text, nullable=False),
@@ -51,6 +52,8 @@ records: Final = Table(
 Index("toolbox_records_opened", records.c.opened_at, records.c.id)
 Index("toolbox_records_tool", records.c.tool, records.c.opened_at)
 Index("toolbox_records_conversation", records.c.conversation_id)
+_follows = text("origin IS NOT NULL")
+Index("toolbox_records_origin", records.c.origin, records.c.opened_at, sqlite_where=_follows, postgresql_where=_follows)
 _running = text("status = 'running'")
 Index("toolbox_records_running", records.c.session_id, sqlite_where=_running, postgresql_where=_running)
 
@@ -62,6 +65,7 @@ changes: Final = Table(
     Column("opened_at", Double, nullable=False),
     Column("tool", Text, nullable=False),
     Column("model", Text),
+    Column("origin", Text),
     Column("path", Text, nullable=False),
     Column("place", Text, nullable=False),
     Column("kind", Text, nullable=False),
@@ -80,6 +84,7 @@ failures: Final = Table(
     Column("opened_at", Double, nullable=False),
     Column("tool", Text, nullable=False),
     Column("model", Text),
+    Column("origin", Text),
     Column("path", Text, nullable=False),
     Column("place", Text, nullable=False),
     Column("reason", Text, nullable=False),
@@ -91,7 +96,7 @@ failures: Final = Table(
 )
 
 
-def _index_drift(table: Table, what: tuple[str, ...], where: TextClause | None) -> None:
+def _index_drift(table: Table, what: tuple[str, ...], where: TextClause) -> None:
     """What the drift report groups by. SQLite answers from the index alone; a row of an index of PostgreSQL has an upper size."""
     narrow, wide = ("tool", "place", what[0], "opened_at"), ("tool", "place", *what, "model", "opened_at", "record_id")
     for dialect, names in (("postgresql", narrow), ("sqlite", wide)):
@@ -100,8 +105,8 @@ def _index_drift(table: Table, what: tuple[str, ...], where: TextClause | None) 
 
 
 # Declared defaults in place of what was not given are most of the changes, and are no drift.
-_index_drift(changes, ("kind", "conversion", "risk"), text("NOT (kind = 'defaulted' AND risk = 1)"))
-_index_drift(failures, ("reason",), None)
+_index_drift(changes, ("kind", "conversion", "risk"), text("NOT (kind = 'defaulted' AND risk = 1) AND origin IS NULL"))
+_index_drift(failures, ("reason",), text("origin IS NULL"))
 
 
 def _first(connection: Connection) -> None:
