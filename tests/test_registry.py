@@ -817,3 +817,17 @@ def test_flights_under_each_policy() -> None:
     assert strict.check("flights", payload).failed_fields == ["$.passengers", "$.nonstop", "$._trace_id"]
     refused = lenient.run("flights", {**payload, "cabin": "coach"})
     assert '"economy", "business"' in str(refused.error)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"sinks": MemorySink()}, r"sinks must be a list of sinks, such as \[MemorySink\(...\)\]"),
+        ({"recovery": "gpt"}, r"recovery must be a Recovery, such as Recovery\(ask\)"),
+        ({"review": MemorySink()}, r"review must be a ReviewQueue, such as ReviewQueue\(store\), and is a MemorySink"),
+    ],
+)
+def test_a_wrong_service_is_refused_at_once(options: dict[str, Any], words: str) -> None:
+    """Not with the first call that needs it."""
+    with pytest.raises(TypeError, match=words):
+        Registry(**options)

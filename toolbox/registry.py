@@ -88,6 +88,7 @@ class Registry:
         _check_redaction(redaction)
         if on_audit_failure not in (None, "fail_open", "fail_closed"):
             raise ValueError(f"on_audit_failure must be 'fail_open' or 'fail_closed', and is {shorten(on_audit_failure)}")
+        _check_services(sinks, recovery, review)
         self.policy = Policy.from_environment() if policy is None else policy
         self._tools: dict[str, Tool] = {}
         self._names = ToolNames(self._tools)
@@ -817,6 +818,16 @@ def _check_redaction(redaction: Any) -> None:
     """Patterns alone are no redaction: what else is meant is said there."""
     if redaction is not None and not isinstance(redaction, Redaction):
         raise TypeError(f"redaction must be a Redaction, such as Redaction.common(), and is a {type(redaction).__name__}")
+
+
+def _check_services(sinks: Any, recovery: Any, review: Any) -> None:
+    """What looks right and is not would only be found out by the first call that needs it."""
+    if not isinstance(sinks, Iterable):
+        raise TypeError(f"sinks must be a list of sinks, such as [{type(sinks).__name__}(...)], and is a {type(sinks).__name__}")
+    if recovery is not None and not callable(recovery):
+        raise TypeError(f"recovery must be a Recovery, such as Recovery(ask), and is {shorten(recovery)}")
+    if review is not None and not hasattr(review, "hold"):
+        raise TypeError(f"review must be a ReviewQueue, such as ReviewQueue(store), and is a {type(review).__name__}")
 
 
 def _name_text(name: Any) -> str:

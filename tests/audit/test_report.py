@@ -442,3 +442,9 @@ def test_runs_that_no_model_asked_for_are_counted_apart(tmp_path: Path) -> None:
     assert report.followed_texts == ["1 approved by a person and run", "1 corrected by a model and run again"]
     assert "Not counted: 1 approved by a person and run; 1 corrected by a model and run again." in drift_page(report)
     assert replayed.unchecked[Unchecked.FOLLOWED].count == 2
+
+
+def test_what_is_no_store_is_refused_at_once() -> None:
+    """With what to pass instead."""
+    with pytest.raises(TypeError, match=r'drift_report takes a store, such as AuditStore\(...\), and not "audit.db"'):
+        drift_report("audit.db")  # type: ignore[arg-type]

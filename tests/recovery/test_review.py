@@ -1618,3 +1618,10 @@ def test_a_letter_of_a_call_that_came_again(local: AuditStore, tmp_path: Path) -
     assert isinstance(again, ApprovalPending)
     assert not desk.queue.restore(letter)
     assert [item.id for item in desk.queue.items()] == [again.item_id]
+
+
+@pytest.mark.parametrize("wrong", ["audit.db", None, MemorySink()])
+def test_what_is_no_store_is_refused_at_once(wrong: Any) -> None:
+    """With what to pass instead."""
+    with pytest.raises(TypeError, match=r"a ReviewQueue takes a store, such as AuditStore\(...\), and not"):
+        ReviewQueue(wrong)

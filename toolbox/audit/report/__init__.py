@@ -6,6 +6,7 @@ import datetime
 from typing import TYPE_CHECKING
 
 from toolbox.audit.report.drift import Advice, Bucket, Drift, DriftReport, Example, Group, ParameterDrift, Tally
+from toolbox.diagnostics import shorten
 from toolbox.errors import StoreError
 
 if TYPE_CHECKING:
@@ -35,9 +36,12 @@ def drift_report(
 
     Raises:
         StoreError: the store cannot be read, or a datetime has no time zone.
+        TypeError: it is no store.
     """
     from toolbox.audit.report.query import Scope, ask
 
+    if not hasattr(store, "unknown_after_s"):
+        raise TypeError(f"drift_report takes a store, such as AuditStore(...), and not {shorten(store)}")
     scope = Scope(_seconds("since", since), _seconds("until", until), tool, model, store.unknown_after_s)
     return store.read(lambda connection: ask(connection, scope, source))
 

@@ -102,6 +102,8 @@ class ReviewQueue:
         wrong = sorted(set(bury) - {state.value for state in _BURIED})
         if wrong:
             raise ReviewError("misused", f"bury={wrong[0]!r}: expected 'rejected' or 'expired'")
+        if not hasattr(store, "transact"):
+            raise TypeError(f"a ReviewQueue takes a store, such as AuditStore(...), and not {shorten(store)}")
         # Loaded with the first queue: whoever only names the class may do so without the extra.
         from toolbox.recovery.review.book import Book
 
