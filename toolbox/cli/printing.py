@@ -26,6 +26,8 @@ __all__ = ["RISK_STYLES", "Cell", "Column", "Printer", "Row", "one_line", "sever
 RISK_STYLES: Final = {"info": "cyan", "warning": "yellow", "risky": "red"}
 _GAP: Final = "  "
 _NARROW: Final = 66
+_LONG_WORD: Final = 24
+_BETWEEN: Final = 3
 """Columns of a terminal below which the cells of a row stand below each other."""
 
 
@@ -127,13 +129,13 @@ class Printer:
         console = self.err if err else self.out
         listed = [[_cell(item) for item in row] for row in rows]
         last = None if total is None else [_cell(item) for item in total]
-        if console.is_terminal and console.width < _NARROW:
-            console.print(_stacked(columns, [*listed, *([last] if last else [])]))
-            return
+        whole = [*listed, *([last] if last else [])]
         if console.is_terminal:
-            console.print(_drawn(columns, listed, last))
+            least = _least_widths(columns, whole)
+            is_narrow = console.width < max(_NARROW, sum(least) + _BETWEEN * (len(columns) - 1))
+            console.print(_stacked(columns, whole) if is_narrow else _drawn(columns, listed, last, least))
             return
-        written = _aligned(columns, [*listed, *([last] if last else [])])
+        written = _aligned(columns, whole)
         console.file.write("".join(f"{line}\n" for line in written))
 
 
@@ -150,7 +152,19 @@ def _cell(item: str | Cell) -> Cell:
     return Cell("\n".join(map(one_line, text.split("\n"))), style)
 
 
-def _drawn(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], total: Sequence[Cell] | None) -> Table:
+def _least_widths(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> list[int]:
+    """How wide each column must be so that no word of it is broken; one that is very long may be."""
+    widths = []
+    for index, column in enumerate(columns):
+        texts = [column.header, *(row[index].text for row in rows)]
+        if column.right or column.whole:
+            widths.append(max(map(cell_len, texts)))
+        else:
+            widths.append(max((min(cell_len(word), _LONG_WORD) for text in texts for word in text.split()), default=0))
+    return widths
+
+
+def _drawn(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], total: Sequence[Cell] | None, least: Sequence[int]) -> Table:
     table = Table(
         box=box.SIMPLE if total else box.SIMPLE_HEAD,
         show_edge=False,
@@ -165,6 +179,7 @@ def _drawn(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], total: Seq
             Text(total[index].text) if total is not None else "",
             justify="right" if column.right else "left",
             no_wrap=column.right or column.whole,
+            min_width=least[index],
             overflow="fold",
         )
     for row in rows:

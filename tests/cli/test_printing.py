@@ -1,0 +1,38 @@
+"""How tables are laid out on terminals of different widths."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from toolbox.cli.printing import Column, Printer
+
+COLUMNS = (Column("tool"), Column("parameter"), Column("calls", right=True), Column("for example"))
+ROW = ("search_products", "max_results_per_page", "1,234", "the word ascending and some more")
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("width", "is_stacked"), [(50, True), (72, False), (80, False), (140, False), (60, True)])
+def test_no_word_is_broken_where_the_rows_can_stand_below_each_other(width: int, is_stacked: bool) -> None:
+    """A table is drawn where every word of it has room; else the cells stand below each other, whole."""
+    stream = _Terminal()
+    printer = Printer()
+    printer.out = Console(file=stream, width=width, force_terminal=True, color_system=None)
+    printer.table(COLUMNS, [ROW])
+    shown = stream.getvalue()
+    assert ("─" not in shown) is is_stacked
+    assert all(word in shown for cell in ROW for word in cell.split())
+
+
+def test_a_table_that_would_break_names_is_stacked() -> None:
+    """Also on a terminal that is wide enough for tables with shorter names."""
+    stream = _Terminal()
+    printer = Printer()
+    printer.out = Console(file=stream, width=80, force_terminal=True, color_system=None)
+    printer.table([Column(f"column {number}") for number in range(5)], [["a_name_of_22_characters"] * 5])
+    assert "─" not in stream.getvalue()
+    assert stream.getvalue().count("a_name_of_22_characters") == 5
