@@ -140,7 +140,7 @@ def deliver(record: AuditRecord, services: Services, status: CallStatus, opened:
     record.end(status)
     if not is_silent():
         log_record(record)
-    for sink in services.sinks.all if opened is services.sinks.opening or not opened else _takers(services, opened):
+    for sink in services.sinks.all if not opened or opened is services.sinks.opening else _takers(services, opened):
         try:
             sink(record)
         except Exception as error:  # noqa: BLE001 - whatever an application's sink does, the call has had its effect already
@@ -160,7 +160,7 @@ async def deliver_async(
     if not is_silent():
         log_record(record)
     waiting: list[Future[None]] = []
-    for sink in services.sinks.all if opened is services.sinks.opening or not opened else _takers(services, opened):
+    for sink in services.sinks.all if not opened or opened is services.sinks.opening else _takers(services, opened):
         if may_wait and getattr(sink, "blocking", False):
             # All have the record before one is waited for: a cancellation meanwhile keeps it from none.
             waiting.append(_started(partial(_give, record, services, sink)))
