@@ -117,6 +117,9 @@ class AuditStore:
         except BaseException:
             self._written.pop(record.id, None)
             raise
+        if record.status is not CallStatus.RUNNING:
+            # The call was given up before this began, and its end has been written already.
+            self._written.pop(record.id, None)
 
     def append(self, records: Iterable[AuditRecord]) -> None:
         """Keep many records in one transaction: all of them, or none. They are durable when this returns.
