@@ -823,7 +823,12 @@ def test_flights_under_each_policy() -> None:
     ("options", "words"),
     [
         ({"sinks": MemorySink()}, r"sinks must be a list of sinks, such as \[MemorySink\(...\)\]"),
+        ({"sinks": "audit.db"}, r"sinks must be a list of sinks, such as \[AuditStore\(...\)\], and is a str"),
         ({"recovery": "gpt"}, r"recovery must be a Recovery, such as Recovery\(ask\)"),
+        ({"recovery": lambda _: "x"}, r"recovery must be a Recovery, such as Recovery\(ask\), and is the function <lambda>"),
+        ({"recovery": MemorySink().__call__}, r"such as Recovery\(ask\), and is the method __call__"),
+        ({"recovery": MemorySink}, r"such as Recovery\(ask\), and is the class MemorySink"),
+        ({"review": MemorySink}, r"such as ReviewQueue\(store\), and is the class MemorySink"),
         ({"review": MemorySink()}, r"review must be a ReviewQueue, such as ReviewQueue\(store\), and is a MemorySink"),
     ],
 )

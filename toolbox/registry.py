@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from toolbox.annotations import Converter
 from toolbox.audit import AuditRecord, CallStatus, OnAuditFailure, Sink, is_silent, prepare
@@ -530,7 +531,12 @@ class Registry:
         timeout_s: float | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> ToolResult:
-        """The same as `dispatch`, but whatever the model or the tool did wrong comes back in the result and is not raised."""
+        """The same as `dispatch`, but whatever the model or the tool did wrong comes back in the result and is not raised.
+
+        Raises:
+            MissingContext: an injected parameter has no value.
+            MissingReview: the call needs approval (``@tool(approval=...)``), and the registry has no ``review``.
+        """
         return self._run(name, arguments, _said(call_id, context, timeout_s, metadata))
 
     async def arun(
@@ -544,7 +550,7 @@ class Registry:
         timeout_s: float | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> ToolResult:
-        """The asynchronous twin of `run`."""
+        """The asynchronous twin of `run`; it raises what `run` raises."""
         return await self._arun(name, arguments, _said(call_id, context, timeout_s, metadata))
 
     def _run(self, name: str, arguments: Any, call: Call) -> ToolResult:
@@ -822,12 +828,19 @@ def _check_redaction(redaction: Any) -> None:
 
 def _check_services(sinks: Any, recovery: Any, review: Any) -> None:
     """What looks right and is not would only be found out by the first call that needs it."""
-    if not isinstance(sinks, Iterable):
-        raise TypeError(f"sinks must be a list of sinks, such as [{type(sinks).__name__}(...)], and is a {type(sinks).__name__}")
-    if recovery is not None and not callable(recovery):
-        raise TypeError(f"recovery must be a Recovery, such as Recovery(ask), and is {shorten(recovery)}")
-    if review is not None and not hasattr(review, "hold"):
-        raise TypeError(f"review must be a ReviewQueue, such as ReviewQueue(store), and is a {type(review).__name__}")
+    if not isinstance(sinks, Iterable) or isinstance(sinks, str | bytes):
+        example = "AuditStore" if isinstance(sinks, str | bytes) else type(sinks).__name__
+        raise TypeError(f"sinks must be a list of sinks, such as [{example}(...)], and is a {type(sinks).__name__}")
+    # A function is what a Recovery asks: taken for the Recovery itself, its answers would be the results of calls, unjudged.
+    if recovery is not None and (not callable(recovery) or isinstance(recovery, type | FunctionType | MethodType)):
+        what = f"is the {_KINDS[type(recovery)]} {recovery.__name__}" if type(recovery) in _KINDS else f"is {shorten(recovery)}"
+        raise TypeError(f"recovery must be a Recovery, such as Recovery(ask), and {what}")
+    if review is not None and (not hasattr(review, "hold") or isinstance(review, type)):
+        what = f"the class {review.__name__}" if isinstance(review, type) else f"a {type(review).__name__}"
+        raise TypeError(f"review must be a ReviewQueue, such as ReviewQueue(store), and is {what}")
+
+
+_KINDS: Final = {FunctionType: "function", MethodType: "method", type: "class"}
 
 
 def _name_text(name: Any) -> str:
