@@ -342,6 +342,25 @@ def test_a_unit_that_nobody_asked_for(name: str, before: str, after: int) -> Non
     assert not traced({name: int}, {name: before}, {name: after}).ok
 
 
+@pytest.mark.parametrize(
+    ("name", "before", "after", "unit"),
+    [
+        ("quantity", "3 pcs", 3, "pcs"),
+        ("quantity", "$5", 5, "$"),
+        ("weight_g", "5 kg", 5, "kg"),
+        ("quantity", "3 pcs", 30, None),
+        ("quantity", "about 3", 3, None),
+        ("quantity", "3 or 4", 3, None),
+        ("quantity", "a few", 3, None),
+    ],
+)
+def test_a_refused_unit_is_named(name: str, before: str, after: int, unit: str | None) -> None:
+    """Where the number is right and its unit is not asked for, the text says that, and no other text does."""
+    (invention,) = traced({name: int}, {name: before}, {name: after}).inventions
+    assert ("the parameter names no unit" in invention.problem) is (unit is not None)
+    assert unit is None or f'the parameter names no unit "{unit}"' in invention.problem
+
+
 def test_the_description_names_a_unit_too() -> None:
     """A unit in the description counts, unless there are two of its kind."""
     metres = Annotated[int, Param(description="Length in metres.")]

@@ -33,8 +33,8 @@ from toolbox.matching import ChoiceIndex, MatchLevel
 from toolbox.matching.keys import LONGEST
 from toolbox.matching.texts import tokens
 from toolbox.policy import LENIENT, Policy
-from toolbox.recovery.equality import same
-from toolbox.recovery.quantities import Label
+from toolbox.recovery.equality import exact, same
+from toolbox.recovery.quantities import Label, unit_unnamed
 from toolbox.recovery.readings import is_converted, pieces_of, reading_of
 from toolbox.tools import Tool
 from toolbox.types import (
@@ -301,7 +301,7 @@ class _Trace:
         else:
             rule = reading_of(node, before, after, spot.label)
             if rule is None:
-                self.unsupported(before, after, path, out)
+                self.unsupported(before, after, path, out, self.unit_text(node, before, after, path, spot))
             else:
                 out.changes.append(Change(path_text(path), before, after, rule))
 
@@ -385,9 +385,21 @@ class _Trace:
         out.changes.append(Change(path_text(path), rule[1], other, rule[0]))
         self.compare(node, one, other, path, spot, out)
 
-    def unsupported(self, before: Any, after: Any, path: Path, out: _Found) -> None:
+    def unsupported(self, before: Any, after: Any, path: Path, out: _Found, why: str = "") -> None:
         came, made = self.shown(path, before), self.shown(path, after)
-        out.refuse(path, f"{made} does not follow from what came, {came}: send what it says, or list it in unrecoverable_fields")
+        advice = why or "send what it says, or list it in unrecoverable_fields"
+        out.refuse(path, f"{made} does not follow from what came, {came}: {advice}")
+
+    def unit_text(self, node: Type, before: Any, after: Any, path: Path, spot: _Spot) -> str:
+        """That a unit came which the parameter does not name; empty where that is not what is amiss."""
+        number = exact(after) if isinstance(node, NumberType) and isinstance(before, str) else None
+        # The words are a part of the value, so they are told only where all of it may be seen.
+        unit = None if number is None or self.shown(path, before) != shorten(before) else unit_unnamed(before, number, spot.label)
+        if unit is None:
+            return ""
+        return (
+            f"the parameter names no unit {shorten(unit)}, so nobody knows that the number is meant for it; list it in unrecoverable_fields"
+        )
 
 
 def _parent(place: Path) -> Path:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from toolbox.coercion.numerals import LONGEST, may_be_thousands, read_numeral
 from toolbox.matching.words import ENDINGS, NEGATIONS, QUALIFIERS
 
-__all__ = ["Label", "number_said"]
+__all__ = ["Label", "number_said", "unit_unnamed"]
 
 
 class Label(NamedTuple):
@@ -81,6 +81,32 @@ def number_said(text: str, label: Label, *, whole: bool) -> Decimal | None:
             return None
         readings = _readings(found[2], whole)
     return readings.pop() if len(readings) == 1 else None
+
+
+def unit_unnamed(text: str, number: Decimal, label: Label) -> str | None:
+    """The words beside a number that would be its unit, where the parameter says nothing of them; None where that is not what is amiss.
+
+    Args:
+        text: what came.
+        number: the number that was made of it.
+        label: the words of the parameter.
+
+    >>> unit_unnamed("3 pcs", Decimal(3), Label("quantity")), unit_unnamed("5 kg", Decimal(5), Label("weight_g"))
+    ('pcs', 'kg')
+    >>> unit_unnamed("3 pcs", Decimal(30), Label("quantity")) is unit_unnamed("about 5", Decimal(5), Label("age")) is None
+    True
+    """
+    found = _BESIDE.match(text.strip()) if len(text) <= LONGEST else None
+    if found is None or number not in _readings(found[2], whole=False):
+        return None
+    words = " ".join(part.strip().strip(".").strip() for part in (found[1], found[3]) if part.strip())
+    said = {word.casefold() for word in [*_WORDS.findall(label.text), *_CAMEL.split(label.name)]}
+    beside = words.casefold().split()
+    if not 0 < len(beside) <= 3 or any(word in _NO_NOUNS or word in said for word in beside):
+        return None
+    known = [_UNIT_OF[word] for word in beside if word in _UNIT_OF]
+    is_plain = all(word.isalpha() or word in _UNIT_OF for word in beside)
+    return words if is_plain and not any(unit[1] in _named_units(label, unit[0]) for unit in known) else None
 
 
 def _readings(text: str, whole: bool) -> set[Decimal]:
