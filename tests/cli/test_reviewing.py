@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolbox import ApprovalPending, AuditStore, Registry, ReviewQueue
+from toolbox import ApprovalPending, AuditStore, Recovery, Registry, ReviewQueue
 from toolbox.cli import main
 from toolbox.cli.reviewing import visible
 from toolbox.recovery.review import DeadLetterFile
@@ -116,9 +116,9 @@ def test_list_and_show(queue: Queue, run: Callable[..., Any]) -> None:
     listed = run("review", "list", "audit.db")
     assert listed.code == 0
     head, row = listed.out.splitlines()
-    assert head.split() == ["id", "state", "held", "(UTC)", "reason", "tool", "arguments"]
+    assert head.split() == ["id", "state", "run", "held", "(UTC)", "reason", "tool", "arguments"]
     assert item_id in row
-    assert re.search(r" waiting +[-0-9: ]{11} +high risk \(asked 2 times\) +dose +\{\"mg\": 1000.0, \"route\": \"oral\"\}$", row)
+    assert re.search(r" waiting +not_run +[-0-9: ]{11} +high risk \(asked 2 times\) +dose +\{\"mg\": 1000.0, \"route\": \"oral\"\}$", row)
     shown = run("review", "show", "audit.db", item_id[:8])
     assert shown.code == 0
     for part in (
@@ -213,6 +213,7 @@ def test_corrections_from_a_file_and_at_once(queue: Queue, run: Callable[..., An
     (folder / "new.json").write_text('{"mg": "5"}')
     refused = run("review", "correct", "audit.db", item_id, "@new.json", "--tools", "desk.py", "--approve")
     assert refused.code == 1
+    assert '$.mg: coerced "5" to 5.0' in refused.err
     assert queue.standing(item_id) == "waiting not_run"
     done = run("review", "correct", "audit.db", item_id, "-", "--tools", "desk.py", "--approve", stdin='{"mg": 5}')
     assert done.code == 0, done.err
@@ -252,12 +253,60 @@ def test_secrets_come_from_a_file(queue: Queue, run: Callable[..., Any], folder:
     assert needs.code == 2
     assert 'give --secrets FILE, a file with {"key": ...}' in needs.err
     assert queue.standing(item_id) == "waiting not_run"
+    for wrong, said in (('{"key": "x", "more": "y"}', '"more", which is no secret argument'), ("{}", "give --secrets FILE")):
+        (folder / "key.json").write_text(wrong)
+        refused = run(
+            "review", "approve", "audit.db", item_id, "--hash", queue.hash(item_id), "--tools", "desk.py", "--secrets", "key.json"
+        )
+        assert refused.code == 2
+        assert said in refused.err
+        assert queue.standing(item_id) == "waiting not_run"
     (folder / "key.json").write_text('{"key": "s3cr3t-canary"}')
     assert run("review", "approve", "audit.db", item_id, "--hash", queue.hash(item_id)).code == 0
     done = run("review", "run", "audit.db", item_id, "--tools", "desk.py", "--secrets", "key.json")
     assert done.code == 0, done.err
     assert done.out == "sent to u-17 with a key of 13\n"
     assert b"canary" not in (folder / "audit.db").read_bytes()
+
+
+def test_approved_but_not_run(queue: Queue, run: Callable[..., Any], folder: Path) -> None:
+    """Where the approval stands and the call cannot be run, that is said; as text and as JSON, and once more by run."""
+    injected = TOOLS.replace("Param, Registry", "Injected, Param, Registry").replace(
+        'note: str = "")', 'note: str = "", *, who: Injected[Path])'
+    )
+    item_id = queue.hold("refund", {"order": 7, "amount": "1"})
+    (folder / "needy.py").write_text(injected)
+    done = run("review", "approve", "audit.db", item_id, "--hash", queue.hash(item_id), "--tools", "needy.py", "--json")
+    assert done.code == 1
+    assert done.err.startswith("approved, but not run: ")
+    assert json.loads(done.out)["reason"] == "MissingContext"
+    assert queue.standing(item_id) == "approved not_run"
+    again = run("review", "run", "audit.db", item_id, "--tools", "needy.py")
+    assert (again.code, again.err.startswith("not run: ")) == (1, True)
+    assert run("review", "run", "audit.db", item_id, "--tools", "desk.py").code == 0
+    assert queue.effects == ["7 1"]
+
+
+def test_attempts_are_a_table(queue: Queue, run: Callable[..., Any]) -> None:
+    """Each attempt has its number, its verdict, what it changed and what is wrong with it, and no JSON of the whole."""
+    answers = ["no", '{"recovery_status": "SUCCESS", "corrected_arguments": {"count": 12, "note": "a", "x\u200b": 1}}']
+    with queue.open() as (opened, _):
+        registry = Registry(review=opened, recovery=Recovery(lambda _: answers.pop(0), max_attempts=2))
+
+        @registry.tool
+        def take(count: int, note: str = "") -> None:
+            """Take so many."""
+
+        pending = registry.run("take", {"count": "3 pcs", "note": "a"}).error
+        assert isinstance(pending, ApprovalPending)
+        assert pending.reason == "exhausted"
+    shown = run("review", "show", "audit.db", pending.item_id).out
+    assert re.search(r"^attempt +verdict +what changed +problem$", shown, re.MULTILINE)
+    assert re.search(r"^1 +misshapen +the answer holds no JSON object", shown, re.MULTILINE)
+    assert re.search(r'^2 +invalid +\$\["x\\u200b"\]: 1 added; \$\.count: "3 pcs" -> 12  ', shown, re.MULTILINE)
+    assert '"corrected_arguments"' not in shown
+    assert is_visible(shown)
+    assert json.loads(run("review", "show", "audit.db", pending.item_id, "--json").out)["attempts"][1]["corrected_arguments"]["count"] == 12
 
 
 def test_a_tool_that_fails(queue: Queue, run: Callable[..., Any]) -> None:
@@ -278,7 +327,7 @@ def test_resolve_and_expire(queue: Queue, run: Callable[..., Any], start: Callab
     (folder / "crash").unlink()
     assert run("review", "resolve", "audit.db", "zz", "done").code == 2
     listed = run("review", "list", "audit.db", "--run", "unknown")
-    assert re.search(rf"{item_id} +unknown .* refund", listed.out)
+    assert re.search(rf"{item_id} +approved +unknown .* refund", listed.out)
     assert item_id in run("review", "expire", "audit.db").out
     assert "no run was lost" in run("review", "expire", "audit.db").err
     assert run("review", "run", "audit.db", item_id, "--tools", "desk.py").code == 1
@@ -308,7 +357,12 @@ def test_restore(queue: Queue, run: Callable[..., Any], folder: Path) -> None:
         (["list", "missing.db"], "there is no file missing.db"),
         (["list", "tools.py"], "is not a database|name another file"),
         (["list", "mysql://x/y"], "no engine of the store"),
-        (["list", "audit.db", "--state", "open"], "is no state of an item: send one of waiting, corrected"),
+        (["list", "audit.db", "--state", "open"], '--state is one of waiting, corrected, approved, rejected, expired, and not "open"$'),
+        (["list", "audit.db", "--state", "done"], 'rejected, expired, and not "done"; done is one for --run'),
+        (
+            ["list", "audit.db", "--run", "waiting"],
+            "--run is one of not_run, running, done, failed, unknown, and .*; waiting is one for --state",
+        ),
         (["show", "audit.db", "nope"], "there is no item 'nope'"),
         (["correct", "audit.db", "{id}", "{}"], "give --tools"),
         (["run", "audit.db", "{id}"], "give --tools"),

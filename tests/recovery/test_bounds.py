@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import sys
 import threading
 from collections import Counter
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from toolbox import MemorySink, Redaction, Registry
+from toolbox import AuditStore, MemorySink, Redaction, Registry, ReviewQueue
 from toolbox.audit import call_metadata
 from toolbox.calls import Held
 from toolbox.diagnostics import CoercionReport, Failure, FailureReason
@@ -376,3 +377,46 @@ def test_what_is_redacted_hides_no_reason() -> None:
     assert [item["problem"] for item in attempts] == [problem, problem]
     assert "write *** for the value" in prompts[1]
     assert "CANARY" not in "".join(prompts) + str(sink.records)
+
+
+def test_the_review_item_keeps_the_reasons_too(tmp_path: Path) -> None:
+    """What a redaction masks in the queue is values: the texts that say why an attempt was refused stay."""
+    answer = json.dumps({"recovery_status": "SUCCESS", "corrected_arguments": {"quantity": 1234}})
+    with AuditStore(tmp_path / "audit.db") as store:
+        queue = ReviewQueue(store)
+        registry = Registry(recovery=Recovery(lambda _: answer, max_attempts=1), redaction=Redaction.common(["iban"]), review=queue)
+
+        @registry.tool
+        def order(quantity: int, iban: str = "") -> None:
+            """Order something."""
+
+        registry.run("order", {"quantity": "1,234 CANARY", "iban": "CANARY"})
+        (item,) = queue.items()
+    assert item.attempts[0]["problem"].endswith("- $.iban: it was left out: write *** for the value that you are not shown")
+    assert "$.quantity: expected an integer" in item.attempts[0]["error_received"]
+    assert "CANARY" not in str(item.attempts[0])
+
+
+@pytest.mark.parametrize("with_queue", [True, False])
+def test_a_broken_ask_has_one_name_and_is_an_error(with_queue: bool, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    """After one attempt it is "ask_failed" wherever it is named; the log has an ERROR with the class of what was raised alone."""
+
+    def ask(_: list[Message]) -> str:
+        raise PermissionError("the key CANARY is wrong")
+
+    with AuditStore(tmp_path / "audit.db") as store, caplog.at_level(logging.INFO):
+        queue = ReviewQueue(store)
+        registry = Registry(recovery=Recovery(ask), review=queue if with_queue else None)
+        registry.register(take_whole)
+        error = registry.run("take_whole", VAGUE).error
+        assert isinstance(error, ApprovalPending if with_queue else RecoveryFailed)
+        assert error.reason == "ask_failed"
+        assert [item.reason for item in queue.items()] == ["ask_failed"] * with_queue
+    told = [(item.levelno, item.getMessage()) for item in caplog.records if "recovery_attempt" in item.getMessage()]
+    assert [level for level, _ in told] == [logging.ERROR]
+    assert "PermissionError" in told[0][1]
+    assert "CANARY" not in caplog.text
+
+
+def take_whole(number: int) -> None:
+    """Take a whole number."""

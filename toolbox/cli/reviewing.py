@@ -23,7 +23,7 @@ from toolbox.cli.printing import Cell, Column, Printer
 from toolbox.cli.problems import UsageProblem
 from toolbox.cli.shown import BOUNDS
 from toolbox.diagnostics import shorten
-from toolbox.errors import PayloadError, ReviewError, StoreError
+from toolbox.errors import PayloadError, ReviewError, StoreError, ToolboxError
 from toolbox.json_values import snapshot
 from toolbox.payload.strict import parse_json
 from toolbox.policy import Limits
@@ -38,13 +38,6 @@ _SHORTEST_HASH: Final = 12
 _UNUSED: Final = frozenset({"not_found", "no_tool", "misused"})
 _STYLES: Final = {"waiting": "yellow", "corrected": "yellow", "approved": "cyan", "rejected": "red", "expired": "dim"}
 _RUN_STYLES: Final = {"done": "green", "failed": "red", "unknown": "bold red", "running": "cyan"}
-_RUNS: Final = {
-    RunState.NOT_RUN: "not run",
-    RunState.RUNNING: "running",
-    RunState.DONE: "done",
-    RunState.FAILED: "failed",
-    RunState.UNKNOWN: "unknown",
-}
 
 
 # -- making visible ------------------------------------------------------------------------------------------------------------------
@@ -141,10 +134,14 @@ class Reviews:
         except ReviewError as error:
             if error.reason in _UNUSED:
                 raise UsageProblem(visible(error.message)) from error
-            if self.as_json:
-                self.printer.json({"ok": False, "reason": error.reason, "message": error.message, "item": error.item_id or None})
-            self.printer.block(f"refused: {visible(error.message)}", err=True)
-            return 1
+            return self._refused(error, "refused", error.item_id)
+
+    def _refused(self, error: ToolboxError, said: str, item_id: str) -> int:
+        reason, message = getattr(error, "reason", type(error).__name__), str(error)
+        if self.as_json:
+            self.printer.json({"ok": False, "reason": reason, "message": message, "item": item_id or None})
+        self.printer.block(f"{said}: {visible(message)}", err=True)
+        return 1
 
     def _who(self) -> str:
         if self._by is not None:
@@ -156,6 +153,7 @@ class Reviews:
 
     def listed(self, state: str | None, run: str | None, tool: str | None, limit: int | None, *, everything: bool) -> int:
         """Show the items; without a state, those that are open."""
+        _check_states(state, run)
 
         def work() -> int:
             is_open = state is None and run is None and not everything
@@ -220,7 +218,7 @@ class Reviews:
                 whole = item.hash if item.hash.startswith(shown_hash.lower()) else shown_hash
                 changed = queue.approve(item.id, by=self._who(), shown_hash=whole, registry=registry)
                 if registry is not None:
-                    return self._run(queue, registry, item.id, values)
+                    return self._run(queue, registry, item.id, values, approved=True)
             return self._decided(
                 changed, "approved; it does not run by itself: the application runs it, or toolbox review run with --tools"
             )
@@ -254,7 +252,7 @@ class Reviews:
         def work() -> int:
             with self._queue() as queue:
                 item = queue.resolve(queue.find(beginning).id, outcome, by=self._who(), reason=reason)
-            return self._decided(item, f"resolved: {_RUNS[item.run]}")
+            return self._decided(item, f"resolved: {item.run.value}")
 
         return self._told(work)
 
@@ -298,11 +296,19 @@ class Reviews:
             raise UsageProblem(f"{why}: give --tools, such as --tools app.tools")
         return self._load()
 
-    def _run(self, queue: ReviewQueue, registry: Registry, item_id: str, secrets: Mapping[str, Any] | None) -> int:
+    def _run(
+        self, queue: ReviewQueue, registry: Registry, item_id: str, secrets: Mapping[str, Any] | None, *, approved: bool = False
+    ) -> int:
+        """Run what is approved; where that cannot be, say so, and that it was approved a moment ago."""
         _check_secrets(queue.get(item_id), secrets)
-        # What the tool prints is not its result.
-        with contextlib.redirect_stdout(sys.stderr):
-            result = queue.run(registry, item_id, by=self._who(), secrets=secrets)
+        try:
+            # What the tool prints is not its result.
+            with contextlib.redirect_stdout(sys.stderr):
+                result = queue.run(registry, item_id, by=self._who(), secrets=secrets)
+        except ToolboxError as error:  # whatever a queue raises of these, the function was not started
+            if not approved and isinstance(error, ReviewError | StoreError):
+                raise
+            return self._refused(error, "approved, but not run" if approved else "not run", item_id)
         item = queue.get(item_id)
         self._tell_result(item, result)
         return 0 if result.ok else 1
@@ -319,7 +325,7 @@ class Reviews:
             self.printer.json(value)
         else:
             self.printer.block(visible(str(result.error)), err=True)
-        self.printer.line(f"{item.id} {item.tool}: {_RUNS[item.run]}", _RUN_STYLES.get(item.run.value, ""), err=True)
+        self.printer.line(f"{item.id} {visible(item.tool)}: {item.run.value}", _RUN_STYLES.get(item.run.value, ""), err=True)
 
     def _decided(self, item: ReviewItem, said: str) -> int:
         if self.as_json:
@@ -374,6 +380,7 @@ class Reviews:
 _ITEMS: Final = (
     Column("id", whole=True),
     Column("state", whole=True),
+    Column("run", whole=True),
     Column("held (UTC)", whole=True),
     Column("reason"),
     Column("tool"),
@@ -381,23 +388,20 @@ _ITEMS: Final = (
 )
 _ARGUMENTS: Final = (Column("path"), Column("came"), Column("runs with"), Column("", whole=True))
 _EVENTS: Final = (Column("when (UTC)", whole=True), Column("step"), Column("by"), Column("note"))
-_ATTEMPTS: Final = (Column("", whole=True), Column("answer", whole=True), Column("gave"), Column("why not"))
+_ATTEMPTS: Final = (Column("attempt", whole=True), Column("verdict", whole=True), Column("what changed"), Column("problem"))
 _MARKS: Final = {"same": "dim", "changed": "yellow", "added": "cyan", "left out": "red", "": ""}
 
 
 def _standing(item: ReviewItem) -> str:
-    if item.run is RunState.NOT_RUN:
-        return item.state.value if item.state is not ReviewState.APPROVED else "approved, not run"
-    return f"{item.state.value}, {_RUNS[item.run]}"
+    is_plain = item.run is RunState.NOT_RUN and item.state is not ReviewState.APPROVED
+    return item.state.value if is_plain else f"{item.state.value}, {item.run.value}"
 
 
 def _item_row(item: ReviewItem) -> tuple[str | Cell, ...]:
-    state = Cell(item.state.value, _STYLES[item.state.value])
-    if item.run is not RunState.NOT_RUN:
-        state = Cell(_RUNS[item.run], _RUN_STYLES[item.run.value])
     return (
         item.id,
-        state,
+        Cell(item.state.value, _STYLES[item.state.value]),
+        Cell(item.run.value, _RUN_STYLES.get(item.run.value, "dim")),
         _when(item.held_at)[5:16],
         item.reason.replace("_", " ") + (f" (asked {item.repeats + 1} times)" if item.repeats else ""),
         visible(item.tool),
@@ -411,13 +415,30 @@ def _event_row(event: ReviewEvent) -> tuple[str, ...]:
 
 
 def _attempt_row(number: int, attempt: Mapping[str, Any]) -> tuple[str, ...]:
-    given = attempt.get("corrected_arguments")
     return (
-        str(attempt.get("attempt_number", number)),
-        visible(str(attempt.get("verdict", ""))).replace("_", " "),
-        "" if given is None else _json(given),
+        visible(str(attempt.get("attempt_number", number))),
+        visible(str(attempt.get("verdict", ""))),
+        "\n".join(_attempt_changes(attempt)),
         visible(str(attempt.get("problem") or "")),
     )
+
+
+def _attempt_changes(attempt: Mapping[str, Any]) -> list[str]:
+    """What a model made of the arguments, place by place; what it left as it was is not told."""
+    came, gave = attempt.get("original_arguments"), attempt.get("corrected_arguments")
+    if gave is None:
+        return []
+    if not isinstance(came, dict) or not isinstance(gave, dict):
+        return [_json(gave)]
+    before, after = dict(_leaves(came, "$")), dict(_leaves(gave, "$"))
+    lines = [f"{visible(path)}: {_json(value)} left out" for path, value in before.items() if path not in after]
+    lines += [f"{visible(path)}: {_json(value)} added" for path, value in after.items() if path not in before]
+    lines += [
+        f"{visible(path)}: {_json(value)} -> {_json(after[path])}"
+        for path, value in before.items()
+        if path in after and json.dumps(value) != json.dumps(after[path])
+    ]
+    return lines or ["nothing"]
 
 
 def _when(moment: float) -> str:
@@ -501,12 +522,28 @@ def _read_arguments(written: str) -> dict[str, Any]:
 
 
 def _check_secrets(item: ReviewItem, given: Mapping[str, Any] | None) -> None:
+    others = sorted(set(given or ()) - set(item.secrets))
+    if others:
+        has = f"its secrets are {', '.join(map(visible, item.secrets))}" if item.secrets else "it has none: leave --secrets out"
+        raise UsageProblem(f"--secrets gives {visible(shorten(others[0]))}, which is no secret argument of the item {item.id}; {has}")
     missing = [name for name in item.secrets if name not in (given or {})]
     if missing:
         names = ", ".join(f'"{name}": ...' for name in missing)
         raise UsageProblem(
             f"the item {item.id} has secret arguments, which are not stored: give --secrets FILE, a file with {{{visible(names)}}}"
         )
+
+
+def _check_states(state: str | None, run: str | None) -> None:
+    """Each option takes its own words; the other's are told to belong there."""
+    for option, word, own, other_option, other in (
+        ("--state", state, ReviewState, "--run", RunState),
+        ("--run", run, RunState, "--state", ReviewState),
+    ):
+        known = [item.value for item in own]
+        if word is not None and word not in known:
+            hint = f"; {word} is one for {other_option}" if word in {item.value for item in other} else ""
+            raise UsageProblem(f"{option} is one of {', '.join(known)}, and not {visible(shorten(word))}{hint}")
 
 
 def _read_secrets(place: str | None) -> dict[str, Any] | None:

@@ -317,7 +317,8 @@ class ReviewQueue:
 
         Args:
             item_id: id of the item.
-            arguments: all of the arguments, as JSON data. What is secret is written as it was shown, such as ``"***"``, and given to `run`.
+            arguments: all of the arguments, as JSON data: one that is left out becomes its default, whatever it was before. What is secret
+                is written as it was shown, such as ``"***"``, and given to `run`.
             by: who corrects it.
             registry: the registry with the tool; the tool as it was when this process held the call, when it is not given.
             approve: whether to approve it at once. It must then stand there exactly as the function gets it, but for defaults.
@@ -334,12 +335,12 @@ class ReviewQueue:
         if not _is_object(arguments):
             raise ReviewError("arguments", "the arguments must be an object of JSON values by name", item_id)
         given = examine_given(tool, arguments, item, self._secrets.get(item_id, {}))
-        if approve and given.is_converted:
-            raise ReviewError(
-                "arguments",
-                "to be approved at once, every value must stand there as the function gets it: correct it, look, approve",
-                item_id,
+        if approve and given.converted:
+            text = (
+                f"to be approved at once, every value must stand there as the function gets it, and {given.converted[0]}: "
+                "write what the function gets, or correct it, look, approve"
             )
+            raise ReviewError("arguments", text, item_id)
         shown = given.shown
         changed = {
             "arguments": given.arguments,

@@ -17,7 +17,20 @@ from typing import Any, Final
 
 from toolbox.audit import AuditRecord
 from toolbox.calls import Held
-from toolbox.diagnostics import ABSENT, INVALID, MASK, CoercionReport, DiagnosticKind, Failure, FailureReason, Outcome, Risk, path_text
+from toolbox.diagnostics import (
+    ABSENT,
+    INVALID,
+    MASK,
+    CoercionReport,
+    Diagnostic,
+    DiagnosticKind,
+    Failure,
+    FailureReason,
+    Outcome,
+    Risk,
+    describe,
+    path_text,
+)
 from toolbox.dispatch import check
 from toolbox.errors import PayloadError, ReviewError, ToolboxError
 from toolbox.json_values import Bounds, json_value, snapshot
@@ -48,6 +61,8 @@ __all__ = [
 
 _WHOLE: Final = Bounds(text=2_000_000, nodes=200_000, depth=80)
 """More than the limits of any policy in use: what is shown is shown whole."""
+# The texts of an attempt that are toolbox's own: the values in them are masked where they are made.
+_OWN_TEXTS: Final = frozenset({"problem", "error_received"})
 # Secrets are compared within one process and by a key that nobody else has, so that what is stored tells nothing about them.
 _KEY: Final = os.urandom(32)
 
@@ -299,10 +314,13 @@ def attempts_of(held: Held, proposal: Proposal) -> tuple[Mapping[str, Any], ...]
     if not held.tool.guarded:
         return tuple(snapshot(dict(item), _WHOLE) for item in held.attempts)
     scrubber = Scrubber(held.tool, proposal.bound or {})
-    return tuple(
-        {str(key): (scrubber.arguments if str(key).endswith("arguments") else scrubber.said)(item) for key, item in attempt.items()}
-        for attempt in held.attempts
-    )
+    return tuple({str(key): _scrubbed(scrubber, str(key), item) for key, item in attempt.items()} for attempt in held.attempts)
+
+
+def _scrubbed(scrubber: Scrubber, key: str, value: Any) -> Any:
+    if key in _OWN_TEXTS and isinstance(value, str):
+        return scrubber.text(value)
+    return scrubber.arguments(value) if key.endswith("arguments") else scrubber.said(value)
 
 
 def metadata_of(held: Held, proposal: Proposal) -> dict[str, Any]:
@@ -324,14 +342,14 @@ class Given:
         shown: what they come to.
         secrets: names of the secrets among them.
         report: how they were read.
-        is_converted: whether something in them is read as something else.
+        converted: what in them is read as something else, each with what it becomes where that may be seen.
     """
 
     arguments: dict[str, Any]
     shown: Shown
     secrets: tuple[str, ...]
     report: CoercionReport
-    is_converted: bool
+    converted: tuple[str, ...]
 
 
 def examine_given(tool: Tool, arguments: Mapping[str, Any], item: ReviewItem, known: Mapping[str, Any]) -> Given:
@@ -362,8 +380,18 @@ def examine_given(tool: Tool, arguments: Mapping[str, Any], item: ReviewItem, kn
         raise ReviewError(
             "arguments", f"the arguments of {tool.name} have no JSON form that comes to the same: write a date as text, a set as a list"
         )
-    is_converted = any(change.kind is not DiagnosticKind.DEFAULTED for change in report.diagnostics)
-    return Given(*settled, tuple(sorted(veiled)), report, is_converted)
+    converted = tuple(
+        _converted(tool, change, named, veiled) for change in report.diagnostics if change.kind is not DiagnosticKind.DEFAULTED
+    )
+    return Given(*settled, tuple(sorted(veiled)), report, converted)
+
+
+def _converted(tool: Tool, change: Diagnostic, named: Mapping[str, Any], veiled: Mapping[str, Any]) -> str:
+    """Where something is read as something else, and as what; of what is secret, where alone."""
+    is_seen = not tool.guarded or not any(
+        change.path.startswith(path_text((None, name))) and (name in veiled or _is_veiled(tool, name, item)) for name, item in named.items()
+    )
+    return describe(change).partition("] ")[2] if is_seen else f"{change.path}: not as the function gets it"
 
 
 def _same(one: Any, other: Any) -> bool:
