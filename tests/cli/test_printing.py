@@ -36,3 +36,17 @@ def test_a_table_that_would_break_names_is_stacked() -> None:
     printer.table([Column(f"column {number}") for number in range(5)], [["a_name_of_22_characters"] * 5])
     assert "─" not in stream.getvalue()
     assert stream.getvalue().count("a_name_of_22_characters") == 5
+
+
+@pytest.mark.parametrize("width", range(66, 130, 7))
+def test_nothing_is_cut_off_at_any_width(width: int) -> None:
+    """Long names stand whole, and every word of the other cells is there, whichever layout the width allows."""
+    stream = _Terminal()
+    printer = Printer()
+    printer.out = Console(file=stream, width=width, force_terminal=True, color_system=None)
+    columns = [Column("tool"), Column("calls", right=True), Column("as they are", right=True), Column("most frequent drift")]
+    row = ("search_products_in_the_catalogue", "100", "0 %", "api_key: dropped, 20 of them")
+    printer.table(columns, [row])
+    shown = stream.getvalue()
+    assert all(word in shown for cell in row for word in cell.split())
+    assert all(len(line) <= width for line in shown.splitlines())

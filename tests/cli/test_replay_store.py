@@ -315,3 +315,13 @@ def test_on_a_terminal(screen: Callable[..., str], store: Path) -> None:
         shown = screen("replay", "audit.db", "--tools", "new.py", columns=columns)
         assert "search_flights" in shown
         assert "Newly refused" in shown
+
+
+def test_ids_are_short_on_a_terminal_alone(screen: Callable[..., str], run: Run, store: Path) -> None:
+    """Somebody who looks on gets the ends of an id as an example; a pipe, and the JSON, get it whole."""
+    whole = json.loads(run("replay", "audit.db", "--tools", "new.py", "--json").out)["newly_refused"][0]["examples"][0]
+    assert len(whole) > 20
+    assert whole in run("replay", "audit.db", "--tools", "new.py").out
+    shown = screen("replay", "audit.db", "--tools", "new.py", columns=120)
+    assert whole not in shown
+    assert f"{whole[:8]}...{whole[-8:]}" in shown

@@ -26,9 +26,11 @@ __all__ = ["RISK_STYLES", "Cell", "Column", "Printer", "Row", "one_line", "sever
 RISK_STYLES: Final = {"info": "cyan", "warning": "yellow", "risky": "red"}
 _GAP: Final = "  "
 _NARROW: Final = 66
-_LONG_WORD: Final = 24
-_BETWEEN: Final = 3
 """Columns of a terminal below which the cells of a row stand below each other."""
+_LONG_WORD: Final = 64
+"""Longer words are no names, and may be broken."""
+_BETWEEN: Final = 3
+"""Columns between two columns of a table."""
 
 
 def one_line(text: str) -> str:
@@ -131,9 +133,8 @@ class Printer:
         last = None if total is None else [_cell(item) for item in total]
         whole = [*listed, *([last] if last else [])]
         if console.is_terminal:
-            least = _least_widths(columns, whole)
-            is_narrow = console.width < max(_NARROW, sum(least) + _BETWEEN * (len(columns) - 1))
-            console.print(_stacked(columns, whole) if is_narrow else _drawn(columns, listed, last, least))
+            widths = None if console.width < _NARROW else _widths(columns, whole, console.width)
+            console.print(_stacked(columns, whole) if widths is None else _drawn(columns, listed, last, widths))
             return
         written = _aligned(columns, whole)
         console.file.write("".join(f"{line}\n" for line in written))
@@ -164,7 +165,26 @@ def _least_widths(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> 
     return widths
 
 
-def _drawn(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], total: Sequence[Cell] | None, least: Sequence[int]) -> Table:
+def _widths(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int) -> list[int] | None:
+    """How wide each column is: the widest ones give way where there is too little room; None where words would have to be broken.
+
+    They are all set here, since rich cuts off what is left over when columns that may not become narrower leave too little room.
+    """
+    room = width - _BETWEEN * (len(columns) - 1)
+    least = _least_widths(columns, rows)
+    if sum(least) > room:
+        return None
+    made = []
+    for index, column in enumerate(columns):
+        lines = [column.header, *(line for row in rows for line in row[index].text.split("\n"))]
+        made.append(min(max(map(cell_len, lines)), room))
+    while sum(made) > room:
+        widest = max((index for index in range(len(made)) if made[index] > least[index]), key=made.__getitem__)
+        made[widest] -= 1
+    return made
+
+
+def _drawn(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], total: Sequence[Cell] | None, widths: Sequence[int]) -> Table:
     table = Table(
         box=box.SIMPLE if total else box.SIMPLE_HEAD,
         show_edge=False,
@@ -179,7 +199,7 @@ def _drawn(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], total: Seq
             Text(total[index].text) if total is not None else "",
             justify="right" if column.right else "left",
             no_wrap=column.right or column.whole,
-            min_width=least[index],
+            width=widths[index],
             overflow="fold",
         )
     for row in rows:

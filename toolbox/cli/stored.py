@@ -20,6 +20,8 @@ __all__ = ["Wanted", "replay_store", "show_report"]
 
 _EVERY: Final = 200
 _REASONS: Final = 25
+_ID: Final = 20
+_ID_ENDS: Final = 8
 _WORDS: Final = {
     ReplayOutcome.AS_IS: "as they are",
     ReplayOutcome.MENDED: "mended",
@@ -132,12 +134,12 @@ def show_report(report: ReplayReport, source: str, printer: Printer) -> None:
         _heading(printer, "Same outcome, other arguments for the function")
         rows = sorted(report.other_arguments.items(), key=lambda item: -item[1].count)
         columns = (Column("tool"), Column("calls", right=True), Column("records"))
-        printer.table(columns, [(name, f"{item.count:,}", _ids(item)) for name, item in rows])
+        printer.table(columns, [(name, f"{item.count:,}", _ids(item, printer)) for name, item in rows])
     if report.unchecked:
         _heading(printer, "Not compared")
         columns = (Column("why"), Column("calls", right=True), Column("records"))
         ordered = sorted(report.unchecked.items(), key=lambda item: -item[1].count)
-        printer.table(columns, [(_WHY[reason], f"{item.count:,}", _ids(item)) for reason, item in ordered])
+        printer.table(columns, [(_WHY[reason], f"{item.count:,}", _ids(item, printer)) for reason, item in ordered])
 
 
 def _show_transitions(report: ReplayReport, printer: Printer) -> None:
@@ -149,7 +151,7 @@ def _show_transitions(report: ReplayReport, printer: Printer) -> None:
     rows = []
     for (tool, then, now), item in ordered:
         style = "dim" if then is now else "red" if now in _REFUSED else "green" if then in _REFUSED else "yellow"
-        rows.append((tool, _WORDS[then], Cell(_WORDS[now], style), f"{item.count:,}", "" if then is now else _ids(item)))
+        rows.append((tool, _WORDS[then], Cell(_WORDS[now], style), f"{item.count:,}", "" if then is now else _ids(item, printer)))
     printer.table(columns, rows)
 
 
@@ -162,7 +164,7 @@ def _show_reasons(heading: str, reasons: Mapping[tuple[str, str, str], Seen], pr
     printer.table(
         columns,
         [
-            (Cell(reason.replace("_", " "), style), f"{tool} {place}" if place != "$" else tool, f"{item.count:,}", _ids(item))
+            (Cell(reason.replace("_", " "), style), f"{tool} {place}" if place != "$" else tool, f"{item.count:,}", _ids(item, printer))
             for (tool, reason, place), item in ordered[:_REASONS]
         ],
     )
@@ -191,6 +193,11 @@ def _tool_row(report: ReplayReport, tool: str | None) -> tuple[str | Cell, ...]:
     )
 
 
-def _ids(item: Seen) -> str:
-    more = ", ..." if item.count > len(item.examples) else ""
-    return ", ".join(item.examples) + more
+def _ids(item: Seen, printer: Printer) -> str:
+    """The ids of some records: whole where they can be searched for, in short where somebody only looks at them."""
+    ids = [_short(example) for example in item.examples] if printer.out.is_terminal else item.examples
+    return ", ".join(ids) + (", ..." if item.count > len(ids) else "")
+
+
+def _short(record_id: str) -> str:
+    return record_id if len(record_id) <= _ID else f"{record_id[:_ID_ENDS]}...{record_id[-_ID_ENDS:]}"
