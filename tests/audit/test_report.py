@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Connection, event
 
 from toolbox import (
     ABSENT,
@@ -27,6 +28,7 @@ from toolbox import (
     FailureReason,
     Param,
     Recovery,
+    Redaction,
     Registry,
     ReviewQueue,
     Risk,
@@ -37,6 +39,7 @@ from toolbox import (
 )
 from toolbox.audit.report import DriftReport, Tally, drift_page
 from toolbox.audit.report.drift import NO_MODEL, OTHERS, WHOLE, count_text, percent_text, words
+from toolbox.audit.report.query import Scope, ask
 from toolbox.replaying import Unchecked
 
 Called = tuple[str, Any, str | None]
@@ -448,3 +451,48 @@ def test_what_is_no_store_is_refused_at_once() -> None:
     """With what to pass instead."""
     with pytest.raises(TypeError, match=r'drift_report takes a store, such as AuditStore\(...\), and not "audit.db"'):
         drift_report("audit.db")  # type: ignore[arg-type]
+
+
+def test_what_was_left_out_became_nothing(store: AuditStore) -> None:
+    """A dropped argument is said to be left out, and no null; where items were left out of a list, what became of it is shown."""
+    registry = Registry(sinks=[store], redaction=Redaction(keys=["api_key"]))
+
+    @registry.tool
+    def paint(tags: set[str] | None = None) -> int:
+        """Paint."""
+        return len(tags or ())
+
+    registry.run("paint", {"tags": ["a"], "colour": "red", "api_key": "k-123"})
+    registry.run("paint", {"tags": ["a", "a"]})
+    report = drift_report(store)
+    found = {item.parameter: (item.leaves_out, [(example.came, example.became) for example in item.examples]) for item in report.changes}
+    assert found == {
+        "colour": (True, [('"red"', "")]),
+        "api_key": (True, [('"***"', "")]),
+        "tags": (True, [('["a", "a"]', '["a"]')]),
+    }
+    page = drift_page(report)
+    assert "red&quot;</bdi></code>, left out" in page
+    assert "null" not in page
+    advice = {item.parameter: item.advice.text for item in report.changes}
+    assert "add it" in advice["colour"]
+    assert "add it" not in advice["api_key"]
+
+
+def test_names_are_found_by_the_index(store: AuditStore) -> None:
+    """Models can make up any number of spellings, so none of the questions may read all changes for each of them."""
+    plans: list[str] = []
+
+    def listen(connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool) -> None:
+        if statement.startswith("SELECT"):
+            plans.extend(row[3] for row in connection.connection.driver_connection.execute(f"EXPLAIN QUERY PLAN {statement}", parameters))
+
+    store.append([_record(1, Diagnostic("$.Limit", DiagnosticKind.RENAMED, Risk.INFO, "Limit", "limit", "parameter"))])
+
+    def work(connection: Connection) -> DriftReport:
+        event.listen(connection, "before_cursor_execute", listen)
+        return ask(connection, Scope(), "")
+
+    assert [item.parameter for item in store.read(work).changes] == ["limit"]
+    assert any("toolbox_changes_drift" in plan for plan in plans)
+    assert [plan for plan in plans if plan == "SCAN toolbox_changes"] == []

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from toolbox import Param, Registry
 from toolbox.audit.report.drift import WHOLE, Example
 from toolbox.audit.report.suggestions import RULES, Seen, advise
-from toolbox.diagnostics import DiagnosticKind, FailureReason
+from toolbox.diagnostics import MASK, DiagnosticKind, FailureReason
 
 PLACES = {"description", "type", "prompt", "policy", "application"}
 
@@ -133,6 +133,13 @@ TABLE: list[tuple[Seen, str, str, str]] = [
     (Seen("t", "tags", "dropped", "repeated items"), "description", "each item only once", ""),
     (Seen("t", "note", "dropped", "not given"), "description", "left out when nothing is meant", ""),
     (Seen("t", "page", "dropped", "unknown", examples=_examples((2, None))), "type", "Models expect t to have page", ""),
+    (Seen("t", "token", "dropped", "unknown", examples=_examples((MASK, None))), "description", "that it is not to be sent", ""),
+    (
+        Seen("t", "keyy", "unknown", hint="Did you mean key?", examples=_examples((MASK, None))),
+        "description",
+        "declare it as another name of that one",
+        'key: Annotated[..., Param(alias="keyy")]',
+    ),
     (
         Seen("t", "limt", "unknown", hint="Did you mean limit? Send it as limit"),
         "type",

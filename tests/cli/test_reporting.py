@@ -133,6 +133,23 @@ def test_the_same_numbers_everywhere(audit: Path, run: Run) -> None:
     assert ">12.8 %</td>" in page
 
 
+def test_with_a_page_the_totals_are_enough(audit: Path, run: Run) -> None:
+    """The page holds the rest, so the terminal does not show it once more."""
+    ran = run("report", "audit.db", "--html", "drift.html")
+    assert (ran.code, ran.err) == (0, "drift.html is written\n")
+    assert ran.out == GOLDEN.partition("\nModels\n")[0]
+
+
+def test_nothing_but_runs_that_no_model_asked_for(folder: Path, run: Run) -> None:
+    """Where all that is in range was approved by a person, that is what is said, in the terminal and on the page."""
+    with AuditStore("reviewed.db") as store:
+        store.append([AuditRecord("pay", "lenient", {}, {}, status=CallStatus.DONE, metadata={"review_item": "i-1"}, time=START)])
+    ran = run("report", "reviewed.db", "--html", "drift.html")
+    assert (ran.code, ran.out) == (1, "")
+    assert "reviewed.db holds no call of a model in this range; not counted: 1 approved by a person and run\n" in ran.err
+    assert "Not counted: 1 approved by a person and run." in Path("drift.html").read_text("utf-8")
+
+
 def test_filters(audit: Path, run: Run) -> None:
     """Time, tool and model choose the calls."""
 

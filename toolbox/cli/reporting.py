@@ -74,12 +74,16 @@ def report(
     if as_json:
         printer.json(made.to_dict())
     elif made.total.calls:
-        _show(made, printer)
+        _totals(made, printer)
+        if html is None:
+            _details(made, printer)
     if html is not None:
         printer.line(f"{html} is written", err=True)
     if made.total.calls:
         return 0
     what = "holds no call yet" if not known else f"holds {count_text(known)} calls, and none of them is in this range"
+    if made.followed_texts:
+        what = f"holds no call of a model in this range; not counted: {'; '.join(made.followed_texts)}"
     printer.line(f"{source_of(place)} {what}", err=True)
     return 1
 
@@ -106,7 +110,7 @@ def _write(html: str, made: DriftReport) -> None:
 # -- what is shown -----------------------------------------------------------------------------------------------------------------
 
 
-def _show(made: DriftReport, printer: Printer) -> None:
+def _totals(made: DriftReport, printer: Printer) -> None:
     total = made.total
     assert made.first is not None  # there is a call
     assert made.last is not None
@@ -129,6 +133,9 @@ def _show(made: DriftReport, printer: Printer) -> None:
     printer.line(f"ended: {said}")
     if made.followed_texts:
         printer.line(f"not counted: {'; '.join(made.followed_texts)}")
+
+
+def _details(made: DriftReport, printer: Printer) -> None:
     _groups(printer, "Models", "model", made.models)
     _groups(printer, "Tools", "tool", made.tools)
     _parameters(printer, made)
@@ -257,12 +264,14 @@ def _rest(printer: Printer, count: int) -> None:
 
 
 def _examples(item: Drift, count: int) -> str:
-    return ", ".join(_example(example) for example in item.examples[:count] if example.came or example.became)
+    return ", ".join(_example(item, example) for example in item.examples[:count] if example.came or example.became)
 
 
-def _example(example: Example) -> str:
+def _example(item: Drift, example: Example) -> str:
     came = _cut(example.came, _CELL) or "nothing"
-    return f"{came} -> {_cut(example.became, _CELL)}" if example.became else came
+    if example.became:
+        return f"{came} -> {_cut(example.became, _CELL)}"
+    return f"{came}, left out" if item.leaves_out else came
 
 
 def _cut(text: str, limit: int) -> str:

@@ -90,7 +90,7 @@ class Example:
 
     Attributes:
         came: the value that came; empty when nothing did.
-        became: what was made of it, or would have been; empty when nothing was.
+        became: what was made of it, or would have been; empty when nothing was, also where it was left out.
         count: how often it stands among the sampled ones.
         detail: why it was refused; may be empty.
         path: one place where it stood.
@@ -162,6 +162,11 @@ class Drift:
     def share(self) -> float:
         """The share of the tool's calls, from 0 to 1."""
         return _share(self.calls, self.of_calls)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether what came was left out, as far as an example says nothing else."""
+        return self.kind == "dropped" and not self.is_refusal
 
     @property
     def label(self) -> str:

@@ -57,6 +57,9 @@ _ENDS: Final = {
     "running": "still running",
     "unknown": "unknown: the process ended meanwhile",
     "pending": "waiting for a person",
+    "recovered": "corrected by a model",
+    "coercion_failed": "could not be corrected",
+    "unreadable": "could not be read",
     "unknown_tool": "no such tool",
 }
 
@@ -241,7 +244,9 @@ def _card(item: Drift) -> str:
     risk = f' <span class="tag risk-{item.risk}">{item.risk}</span>' if item.risk else ""
     refused = ' <span class="tag refusal">refused</span>' if item.is_refusal else ""
     code = f"<pre>{_code(item.advice.code)}</pre>" if item.advice.code else ""
-    examples = "".join(f"<li>{_example(example)}</li>" for example in item.examples if example.came or example.became or example.detail)
+    examples = "".join(
+        f"<li>{_example(item, example)}</li>" for example in item.examples if example.came or example.became or example.detail
+    )
     shown = (
         f'<p class="sampled">Most frequent among the latest {count_text(item.sampled)}:</p><ul class="examples">{examples}</ul>'
         if examples
@@ -260,11 +265,13 @@ def _words(item: Drift) -> str:
     return re.sub(r"[^\s<>]*-&gt;[^\s<>]*", r'<span class="whole">\g<0></span>', _name(words(item.kind, item.conversion)))
 
 
-def _example(example: Example) -> str:
+def _example(item: Drift, example: Example) -> str:
     came = _code(example.came) if example.came else "nothing"
     became = (
         f' <span class="arrow" aria-hidden="true">&rarr;</span><span class="out"> became </span> {_code(example.became)}'
         if example.became
+        else ", left out"
+        if item.leaves_out and example.came
         else ""
     )
     detail = f' <span class="detail">{_name(example.detail)}</span>' if example.detail else ""
@@ -343,7 +350,7 @@ def _changes(report: DriftReport) -> str:
 
 def _listed(item: Drift) -> str:
     shown = [example for example in item.examples if example.came or example.became][:2]
-    return "<br>".join(map(_example, shown)) or "none"
+    return "<br>".join(_example(item, example) for example in shown) or "none"
 
 
 def _models(item: Drift) -> str:
@@ -417,7 +424,7 @@ def write_page(report: DriftReport) -> str:
         sections = [item for item in sections if item[2]]
     links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title, _ in sections)
     contents = f'<nav aria-label="Contents"><ul>{links}</ul></nav>' if links else ""
-    main = "".join(content for _, _, content in sections) or "<p>No call is on record in this range.</p>"
+    main = "".join(content for _, _, content in sections) or f"<p>No call is on record in this range.</p>{_followed(report)}"
     terms = "".join(f"<div><dt>{term}</dt><dd>{meaning}</dd></div>" for term, meaning in _TERMS)
     return f"""<!DOCTYPE html>
 <html lang="en">

@@ -41,7 +41,7 @@ _DETAIL: Final = 300
 _BUCKETS: Final = 48
 _WIDTHS: Final = (60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400, 7 * 86_400, 28 * 86_400, 364 * 86_400)
 
-# As the index has it, so that the index is used.
+# As the index has it, together with an origin of none, so that the index is used.
 _IS_DRIFT: Final = text("NOT (kind = 'defaulted' AND risk = 1)")
 # Whatever became of them afterwards: the arguments did not fit, or could not be read.
 _REFUSED: Final = tuple(
@@ -56,10 +56,11 @@ _REFUSED: Final = tuple(
 )
 _UNNAMED: Final = "(no tool named)"
 _UNKNOWN_TOOL: Final = CallStatus.UNKNOWN_TOOL.value
+_DROPPED: Final = DiagnosticKind.DROPPED.value
 _SEGMENT: Final = re.compile(r"\.[^.\[]+|\[\*\]|\['(?:[^'\\]|\\.)*'?\]?|.")
 _NOT_DECLARED: Final = frozenset(
     {
-        (DiagnosticKind.DROPPED.value, "unknown"),
+        (_DROPPED, "unknown"),
         (DiagnosticKind.PRESERVED.value, "unknown"),
         (FailureReason.UNKNOWN.value, ""),
     }
@@ -334,6 +335,7 @@ class _Names:
                 select(changes.c.value_after)
                 .where(
                     _IS_DRIFT,
+                    changes.c.origin.is_(None),
                     changes.c.tool == tool,
                     changes.c.place == place,
                     changes.c.kind == DiagnosticKind.RENAMED.value,
@@ -571,11 +573,13 @@ def _examples(item: _Merged, rows: Sequence[Sequence[Any]]) -> tuple[tuple[Examp
             made = _loaded(would_be)
             planned = made if isinstance(made, dict) else {}
             became = planned.get("after") or ""
+            is_dropped = planned.get("kind") == _DROPPED
             conversions[str(planned.get("conversion", ""))] += 1
         else:
             path, came, became, hint = row
-            detail = ""
-        key = (_cut(came), _cut(became), detail or "")
+            detail, is_dropped = "", item.kind == _DROPPED
+        # Nothing became null: the value was left out.
+        key = (_cut(came), "" if is_dropped and became == "null" else _cut(became), detail or "")
         seen[key] += 1
         paths[key] = min(path, paths.get(key, path))
         hints[hint] += 1

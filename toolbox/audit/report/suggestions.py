@@ -135,6 +135,11 @@ def _is_plain(text: str) -> bool:
         return False
 
 
+def _is_hidden(seen: Seen) -> bool:
+    """Whether what came is secret, as far as it is on record."""
+    return any(item.came == json.dumps(MASK) for item in seen.examples)
+
+
 def _text(value: str) -> str | None:
     """The text that a JSON text stands for; None for anything else, for what is cut and for what is masked."""
     if not _is_plain(value):
@@ -411,6 +416,14 @@ RULES: Final[tuple[Rule, ...]] = (
         "if one makes sense.",
     ),
     # -- names
+    Rule(
+        ("dropped", "preserved", "unknown"),
+        "description",
+        "Models send {key}, which {tool} does not have, and whose values are kept out of the records. If it stands for a declared "
+        "parameter, declare it as another name of that one; else say in the description of {tool} that it is not to be sent.",
+        code=_meant_for,
+        when=_is_hidden,
+    ),
     Rule(
         ("dropped", "preserved", "unknown"),
         "type",
