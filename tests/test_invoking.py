@@ -205,8 +205,8 @@ def test_abandoned_threads_are_capped(way: Any, gate: threading.Event) -> None:
     assert abandoned() == ABANDONED_LIMIT
     result = way(registry, "quick", {"a": 1}, timeout_s=LONG)
     assert isinstance(result.error, ToolExecutionError)
-    assert "not started: 32 calls that timed out earlier are still running" in str(result.error)
-    assert (ran, sink.records[-1].status) == ([], CallStatus.FAILED)
+    assert "was not run: 32 calls that timed out earlier are still running" in str(result.error)
+    assert (ran, sink.records[-1].status, sink.records[-1].invoked) == ([], CallStatus.REFUSED, None)
     assert way(registry, "quick", {"a": 2}).ok
     gate.set()
     _until(lambda: abandoned() == 0)

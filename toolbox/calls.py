@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from toolbox.audit import OnAuditFailure, Sink
-from toolbox.diagnostics import CoercionReport, Diagnostic
+from toolbox.diagnostics import CoercionReport, Diagnostic, shorten
 from toolbox.errors import ToolboxError
 from toolbox.payload.found import KnownTools
 from toolbox.redaction import Redaction
@@ -42,7 +42,16 @@ class Call:
     found: tuple[Diagnostic, ...] = ()
     approved: bool = False
     attempt: int = 0
-    corrects: Refused | None = None
+    corrects: Refused | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        # Before anything is run: found out later, the caller would take a call that has had its effect for one that failed.
+        for name, value in (("metadata", self.metadata), ("context", self.context)):
+            if value is not None and not isinstance(value, Mapping):
+                raise TypeError(f"{name} must be a mapping, such as a dict, and is {shorten(value)}")
+        seconds = self.timeout_s
+        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float)):
+            raise TypeError(f"timeout_s must be a number of seconds, and is {shorten(seconds)}")
 
 
 PLAIN_CALL: Final = Call()
@@ -65,10 +74,10 @@ class Refused:
     """
 
     tool: Tool
-    payload: Any
+    payload: Any = field(repr=False)
     report: CoercionReport
     call: Call
-    services: Services
+    services: Services = field(repr=False)
     is_async: bool
     record_id: str | None = None
     notes: dict[str, Any] = field(default_factory=dict)
@@ -95,10 +104,10 @@ class Held:
     """
 
     tool: Tool
-    payload: Any
+    payload: Any = field(repr=False)
     report: CoercionReport
     call: Call
-    desk: Desk
+    desk: Desk = field(repr=False)
     reason: str
     attempts: tuple[Mapping[str, Any], ...] = ()
     record_id: str | None = None

@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 
 from toolbox.audit import NO_METADATA, AuditRecord, CallStatus, current_metadata, is_silent, warn, with_current_metadata
 from toolbox.calls import PLAIN_CALL, Call, Held, Refused, Services
-from toolbox.diagnostics import ABSENT, INVALID, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Outcome
+from toolbox.diagnostics import ABSENT, INVALID, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Outcome, shorten
 from toolbox.errors import (
     ApprovalPending,
     InvalidArguments,
@@ -50,6 +50,7 @@ def walk(tool: Tool, payload: Any, services: Services, call: Call = PLAIN_CALL) 
     if services.sinks.all or not is_silent():
         record = _begun(tool.name, tool.policy.name, call.call_id, call.metadata, tool.redaction)
     report = refused = None
+    started = False
     opening: Sequence[Any] = ()
     try:
         report = check(tool, payload, services.known, call.found)
@@ -71,6 +72,7 @@ def walk(tool: Tool, payload: Any, services: Services, call: Call = PLAIN_CALL) 
                 opening = services.sinks.opening
                 if opening:
                     open_record(record, tool, services, opening)
+            started = True
             try:
                 value = invoke(tool, positional, keywords, tool.timeout_s if call.timeout_s is None else call.timeout_s)
             except BaseException as error:  # noqa: BLE001 - it is raised again, as what it means
@@ -78,7 +80,7 @@ def walk(tool: Tool, payload: Any, services: Services, call: Call = PLAIN_CALL) 
     except BaseException as error:
         raised = _noted(tool, services, call, error)
         if record is not None:
-            _fill_failed(record, tool, payload, report, refused, error, raised)
+            _fill_failed(record, tool, payload, report, refused, error, raised, started)
             deliver(record, services, status_of(record, error), opening)
         if raised is error:
             raise
@@ -101,6 +103,7 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
     if services.sinks.all or not is_silent():
         record = _begun(tool.name, tool.policy.name, call.call_id, call.metadata, tool.redaction)
     report = refused = None
+    started = False
     opening: Sequence[Any] = ()
     try:
         report = check(tool, payload, services.known, call.found)
@@ -125,6 +128,7 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
                 opening = services.sinks.opening
                 if opening:
                     await open_record_async(record, tool, services, opening)
+            started = True
             try:
                 ended = await invoke_async(tool, positional, keywords, tool.timeout_s if call.timeout_s is None else call.timeout_s)
                 value = ended.take()
@@ -133,7 +137,7 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
     except BaseException as error:
         raised = _noted(tool, services, call, error)
         if record is not None:
-            _fill_failed(record, tool, payload, report, refused, error, raised)
+            _fill_failed(record, tool, payload, report, refused, error, raised, started)
             # A coroutine that is being closed may wait for nothing more.
             may_wait = not isinstance(error, GeneratorExit)
             await deliver_async(record, services, status_of(record, error), opening, may_wait=may_wait)
@@ -171,7 +175,10 @@ def check(tool: Tool, payload: Any, known: KnownTools | None = None, found: Sequ
     else:
         arguments = _extracted(tool, payload, known, out)
     bound = tool.bind.bind(arguments, out)
-    value = {} if bound is INVALID else tool.coerce(bound, None, out)
+    try:
+        value = {} if bound is INVALID else tool.coerce(bound, None, out)
+    except RecursionError:
+        raise _with_report(PayloadError("too_deep", "the arguments are nested too deeply"), _nothing_read(tool)) from None
     diagnostics, failures, secret = out.diagnostics, out.failures, tool.secret
     value = {} if value is INVALID else value
     if tool.guarded:
@@ -225,8 +232,12 @@ def _check_limits(tool: Tool, payload: Any) -> None:
     try:
         check_limits(payload, tool.policy.limits)
     except PayloadError as error:
-        error.report = CoercionReport(None, {}, [], [], secret=tool.secret)
+        error.report = _nothing_read(tool)
         raise
+
+
+def _nothing_read(tool: Tool) -> CoercionReport:
+    return CoercionReport(None, {}, [], [], secret=tool.secret)
 
 
 # -- verdict: the arguments do not fit -----------------------------------------------------------------------------------------------
@@ -270,7 +281,9 @@ def _answer(refused: Refused) -> Callable[[], Any]:
 
 def _conversation(call: Call) -> str | None:
     metadata = with_current_metadata(call.metadata)
-    return None if metadata is None or metadata.get("conversation_id") is None else str(metadata["conversation_id"])
+    said = None if metadata is None else metadata.get("conversation_id")
+    # Whatever stands there: by the methods of an object of someone's own anything could happen.
+    return said if said is None or isinstance(said, str) else shorten(said)
 
 
 def _stopped(tool: Tool, services: Services, call: Call, error: ToolboxError) -> ToolboxError | None:
@@ -377,8 +390,10 @@ def _fill_failed(
     refused: Refused | None,
     error: BaseException,
     raised: BaseException,
+    started: bool,
 ) -> None:
-    if record.invoked is None:
+    if not started or (isinstance(error, ToolboxError) and error.not_started):
+        record.invoked = None
         fill_refused(record, tool, payload, error.report if report is None and isinstance(error, ToolboxError) else report)
     if refused is not None:
         _add_notes(record, refused)

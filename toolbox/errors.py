@@ -43,10 +43,12 @@ class ToolboxError(Exception):
     Attributes:
         report: what happened to the arguments of the call, when it came that far.
         record_status: the status on record of a call that ended with the error, where it says more than that it was refused or failed.
+        not_started: whether the function was certainly not started, although the arguments fit: nothing has had an effect.
     """
 
     report: CoercionReport | None = None
     record_status: ClassVar[str | None] = None
+    not_started: bool = False
 
 
 class RegistrationError(ToolboxError):
@@ -184,7 +186,7 @@ class ToolExecutionError(ToolboxError):
         super().__init__(tool, message)
 
     def __str__(self) -> str:
-        return f"the tool {self.tool} failed: {self.message}"
+        return f"the tool {self.tool} was not run: {self.message}" if self.not_started else f"the tool {self.tool} failed: {self.message}"
 
 
 class ToolTimeout(ToolboxError, TimeoutError):
@@ -201,6 +203,8 @@ class ToolTimeout(ToolboxError, TimeoutError):
         super().__init__(tool, timeout_s)
 
     def __str__(self) -> str:
+        if self.not_started:
+            return f"the tool {self.tool} was not run: its time limit of {self.timeout_s:g} s leaves no time"
         return f"the tool {self.tool} did not finish within {self.timeout_s:g} s; it may still be running, so its effect is unknown"
 
 

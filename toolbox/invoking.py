@@ -246,14 +246,19 @@ def _joined(work: Callable[[_Box], Any]) -> Any:
     return box.ended.take()
 
 
+def _not_started(error: ToolboxError) -> Stopped:
+    error.not_started = True
+    return Stopped(error)
+
+
 def _check_time(tool: Tool, timeout_s: float) -> None:
     if timeout_s <= 0:
-        raise Stopped(ToolTimeout(tool.name, timeout_s))
+        raise _not_started(ToolTimeout(tool.name, timeout_s))
 
 
 def _check_threads(tool: Tool) -> None:
     if _abandoned.count >= ABANDONED_LIMIT:
-        raise Stopped(ToolExecutionError(tool.name, f"not started: {ABANDONED_LIMIT} calls that timed out earlier are still running"))
+        raise _not_started(ToolExecutionError(tool.name, f"{ABANDONED_LIMIT} calls that timed out earlier are still running"))
 
 
 def _in_thread(tool: Tool, work: Callable[[_Box], Any], timeout_s: float) -> Any:

@@ -52,10 +52,10 @@ def fill_refused(record: AuditRecord, tool: Tool, payload: Any, report: Coercion
 
 def status_of(record: AuditRecord, error: BaseException) -> CallStatus:
     """How a call ended that ended with an error."""
+    if propagates(error):
+        return CallStatus.CANCELLED
     if record.invoked is not None:
-        if isinstance(error, ToolTimeout):
-            return CallStatus.TIMEOUT
-        return CallStatus.CANCELLED if propagates(error) else CallStatus.FAILED
+        return CallStatus.TIMEOUT if isinstance(error, ToolTimeout) else CallStatus.FAILED
     if isinstance(error, ToolboxError) and error.record_status is not None:
         return CallStatus(error.record_status)
     return CallStatus.REFUSED
@@ -90,7 +90,7 @@ def open_record(record: AuditRecord, tool: Tool, services: Services, opening: Se
         try:
             sink.opened(record)
         except Exception as error:  # noqa: BLE001 - whatever an application's sink does, the tool's settings say what becomes of the call
-            _not_opened(record, tool, services, sink, error)
+            _not_opened(tool, services, sink, error)
 
 
 async def open_record_async(record: AuditRecord, tool: Tool, services: Services, opening: Sequence[Any]) -> None:
@@ -106,14 +106,13 @@ async def open_record_async(record: AuditRecord, tool: Tool, services: Services,
             else:
                 sink.opened(record)
         except Exception as error:  # noqa: BLE001 - see open_record
-            _not_opened(record, tool, services, sink, error)
+            _not_opened(tool, services, sink, error)
 
 
-def _not_opened(record: AuditRecord, tool: Tool, services: Services, sink: Any, error: Exception) -> None:
+def _not_opened(tool: Tool, services: Services, sink: Any, error: Exception) -> None:
     _count_loss(services, sink, error)
     rule = tool.on_audit_failure or services.on_audit_failure or ("fail_closed" if tool.high_risk else "fail_open")
     if rule == "fail_closed":
-        record.invoked = None  # as it does not run
         raise AuditError(tool.name, type(sink).__name__) from error
 
 
@@ -122,10 +121,12 @@ def _not_opened(record: AuditRecord, tool: Tool, services: Services, sink: Any, 
 _losing: Final = threading.Lock()
 
 
-def _count_loss(services: Services, sink: Any, error: Exception) -> None:
+def _count_loss(services: Services, sink: Any, error: BaseException) -> None:
     with _losing:
         services.lost_records += 1
-    warn("audit_sink_failed", sink=type(sink).__name__, error=type(error).__name__)
+    reason = getattr(error, "reason", None)
+    said = {"reason": reason} if isinstance(reason, str) else {}
+    warn("audit_sink_failed", sink=type(sink).__name__, error=type(error).__name__, **said)
 
 
 def deliver(record: AuditRecord, services: Services, status: CallStatus, opened: Sequence[Any] = ()) -> None:
@@ -140,11 +141,17 @@ def deliver(record: AuditRecord, services: Services, status: CallStatus, opened:
     record.end(status)
     if not is_silent():
         log_record(record)
+    interruption: BaseException | None = None
     for sink in services.sinks.all if not opened or opened is services.sinks.opening else _takers(services, opened):
         try:
             sink(record)
         except Exception as error:  # noqa: BLE001 - whatever an application's sink does, the call has had its effect already
             _count_loss(services, sink, error)
+        except BaseException as error:  # noqa: BLE001 - raised again when every other sink has the record
+            _count_loss(services, sink, error)
+            interruption = error
+    if interruption is not None:
+        raise interruption
 
 
 def _takers(services: Services, opened: Sequence[Any]) -> list[Any]:
@@ -161,7 +168,7 @@ async def deliver_async(
         log_record(record)
     waiting: list[Future[None]] = []
     for sink in services.sinks.all if not opened or opened is services.sinks.opening else _takers(services, opened):
-        if may_wait and getattr(sink, "blocking", False):
+        if may_wait and getattr(sink, "blocking", False) and not _is_inside():
             # All have the record before one is waited for: a cancellation meanwhile keeps it from none.
             waiting.append(_started(partial(_give, record, services, sink)))
         else:
@@ -182,6 +189,7 @@ def _give(record: AuditRecord, services: Services, sink: Any) -> None:
 
 # -- threads for what waits ----------------------------------------------------------------------------------------------------------
 
+_inside: Final = threading.local()
 _pool: ThreadPoolExecutor | None = None
 _pooling: Final = threading.Lock()
 
@@ -193,8 +201,17 @@ def _threads() -> ThreadPoolExecutor:
         if _pool is None:
             from concurrent.futures import ThreadPoolExecutor
 
-            _pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="toolbox-audit")
+            _pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="toolbox-audit", initializer=_mark)
         return _pool
+
+
+def _mark() -> None:
+    _inside.pool = True
+
+
+def _is_inside() -> bool:
+    """Whether this is one of the threads: what is done here, such as a hook that dispatches, must not wait for another of them."""
+    return getattr(_inside, "pool", False)
 
 
 def _forget_threads() -> None:
@@ -214,6 +231,8 @@ def _started(work: Callable[[], _T]) -> Future[_T]:
 
 async def in_thread(work: Callable[[], _T]) -> _T:
     """Do what waits for a disk or a server in a thread; a cancellation does not stop it, and does not wait for it."""
+    if _is_inside():
+        return work()
     import asyncio
 
     return await asyncio.shield(_started(work))

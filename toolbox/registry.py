@@ -556,21 +556,27 @@ class Registry:
     def _run(self, name: str, arguments: Any, call: Call) -> ToolResult:
         try:
             found = self._found(name, call)
+        except UnknownTool as error:
+            return ToolResult(error.name[:LONGEST_NAME], None, error, None, call.call_id)
+        try:
             value, report = walk(found, arguments, self._services, _as_found(found, name, call))
         except (MissingContext, MissingReview):  # the application's fault, and nothing that a model could mend
             raise
         except ToolboxError as error:
-            return self._failed(name, error, call.call_id)
+            return ToolResult(found.name, None, error, error.report, call.call_id)
         return ToolResult(found.name, value, None, report, call.call_id, found.redaction)
 
     async def _arun(self, name: str, arguments: Any, call: Call) -> ToolResult:
         try:
             found = await self._afound(name, call)
+        except UnknownTool as error:
+            return ToolResult(error.name[:LONGEST_NAME], None, error, None, call.call_id)
+        try:
             value, report = await walk_async(found, arguments, self._services, _as_found(found, name, call))
         except (MissingContext, MissingReview):  # the application's fault, and nothing that a model could mend
             raise
         except ToolboxError as error:
-            return self._failed(name, error, call.call_id)
+            return ToolResult(found.name, None, error, error.report, call.call_id)
         return ToolResult(found.name, value, None, report, call.call_id, found.redaction)
 
     def run_calls(self, calls: Iterable[ToolCall], **options: Any) -> list[ToolResult]:
@@ -673,11 +679,6 @@ class Registry:
                 record.arguments = hidden(found, call.arguments)
             record.error = str(error)
             yield record
-
-    def _failed(self, name: Any, error: ToolboxError, call_id: str | None) -> ToolResult:
-        if isinstance(error, UnknownTool):
-            return ToolResult(error.name[:LONGEST_NAME], None, error, None, call_id)
-        return ToolResult(self.resolve(name).name, None, error, error.report, call_id)
 
     # -- around the tools --------------------------------------------------------------------------------------------------------
 

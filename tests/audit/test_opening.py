@@ -331,3 +331,139 @@ def test_a_cut_answer_of_a_tool_with_secrets_keeps_no_arguments() -> None:
     registry.register(double, secret=["number"])
     registry.step("openai", CUT)
     assert memory.records[0].arguments == "***"
+
+
+# -- what did not run ----------------------------------------------------------------------------------------------------------------
+
+
+@both_ways
+@blocking_or_not
+def test_a_call_without_time_is_not_started(way: Way, blocking: bool) -> None:
+    """It is on record as refused, with nothing invoked, and its error says that nothing has had an effect."""
+    memory = MemorySink()
+    registry = _registry(Journal(blocking=blocking), memory)
+    RAN.clear()
+    with pytest.raises(ToolTimeout, match=r"the tool double was not run: its time limit of 0 s leaves no time") as caught:
+        way(registry, "double", {"number": 1}, timeout_s=0)
+    (record,) = memory.records
+    assert caught.value.not_started
+    assert (record.status, record.invoked, RAN) == (CallStatus.REFUSED, None, [])
+
+
+class Interrupted(Journal):
+    """A sink in which the user presses Ctrl-C."""
+
+    def __init__(self, *, opening: bool) -> None:
+        super().__init__()
+        self.opening = opening
+
+    def opened(self, record: AuditRecord) -> None:
+        """Be interrupted, perhaps."""
+        if self.opening:
+            raise KeyboardInterrupt
+
+    def __call__(self, record: AuditRecord) -> None:
+        """Be interrupted, perhaps."""
+        if not self.opening:
+            raise KeyboardInterrupt
+
+
+@both_ways
+def test_an_interruption_while_a_record_is_opened(way: Way) -> None:
+    """The function was not run, and nothing says that it was."""
+    memory = MemorySink()
+    registry = _registry(Interrupted(opening=True), memory)
+    RAN.clear()
+    with pytest.raises(KeyboardInterrupt):
+        way(registry, "double", {"number": 1})
+    (record,) = memory.records
+    assert (record.status, record.invoked, RAN) == (CallStatus.CANCELLED, None, [])
+
+
+def test_an_interruption_while_a_record_is_closed() -> None:
+    """The sinks behind the one that was interrupted have the record all the same, and the loss is counted."""
+    memory = MemorySink()
+    registry = _registry(Interrupted(opening=False), memory)
+    with pytest.raises(KeyboardInterrupt):
+        registry.dispatch("double", {"number": 1})
+    assert ([item.status for item in memory.records], registry.lost_records) == ([CallStatus.DONE], 1)
+
+
+def test_a_cancellation_while_a_record_is_opened() -> None:
+    """The function was not run."""
+    memory, gate, entered = MemorySink(), threading.Event(), threading.Event()
+
+    class Slow(Journal):
+        def opened(self, record: AuditRecord) -> None:
+            entered.set()
+            gate.wait(10)
+
+    registry = _registry(Slow(blocking=True), memory)
+    RAN.clear()
+
+    async def main() -> None:
+        task = asyncio.create_task(registry.adispatch("adouble", {"number": 1}))
+        await asyncio.to_thread(entered.wait, 10)
+        task.cancel()
+        gate.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    (record,) = memory.records
+    assert (record.status, record.invoked, RAN) == (CallStatus.CANCELLED, None, [])
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"metadata": ["x"]}, r'metadata must be a mapping, such as a dict, and is \["x"\]'),
+        ({"context": 5}, "context must be a mapping, such as a dict, and is 5"),
+        ({"timeout_s": "1"}, 'timeout_s must be a number of seconds, and is "1"'),
+    ],
+)
+def test_wrong_options_are_found_before_anything_runs(way: Way, options: dict[str, Any], words: str) -> None:
+    """Found out later, a call that has had its effect would look like one that failed."""
+    RAN.clear()
+    with pytest.raises(TypeError, match=words):
+        way(_registry(MemorySink()), "double", {"number": 1}, **options)
+    assert RAN == []
+
+
+class Unprintable:
+    """An id that cannot be written."""
+
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+    __repr__ = __str__
+
+
+@both_ways
+def test_a_conversation_that_cannot_be_written_changes_nothing(way: Way) -> None:
+    """The call has its result."""
+    assert way(_registry(MemorySink()), "double", {"number": 1}, metadata={"conversation_id": Unprintable()}) == 2
+
+
+# -- sinks and hooks that dispatch ---------------------------------------------------------------------------------------------------
+
+
+def test_a_sink_that_waits_may_dispatch() -> None:
+    """From any number of calls at once: what runs in the threads for sinks does not wait for another of them."""
+    inner, memory = _registry(Journal(blocking=True)), MemorySink()
+
+    class Forwarding:
+        blocking = True
+
+        def __call__(self, record: AuditRecord) -> None:
+            asyncio.run(inner.adispatch("adouble", {"number": 1}))
+            memory(record)
+
+    registry = _registry(Forwarding())
+
+    async def main() -> None:
+        await asyncio.wait_for(asyncio.gather(*(registry.adispatch("adouble", {"number": 1}) for _ in range(200))), 30)
+
+    asyncio.run(main())
+    assert len(memory) == 200
