@@ -340,3 +340,18 @@ def test_the_function_gets_what_came(policy: Any) -> None:
 
     registry.dispatch("keep", {"password": "p", "body": {"token": "t", "text": "x"}})
     assert seen == [("p", {"token": "t", "text": "x"})]
+
+
+@pytest.mark.parametrize("arguments", [{"q": "x", "password=hunter2": 1}, {"q": "x", "opts": {"password: hunter2": 1}}])
+def test_a_key_that_holds_what_it_hides(arguments: dict[str, Any]) -> None:
+    """A name that nobody has declared is looked through like a text."""
+    memory = MemorySink()
+    registry = Registry(sinks=[memory], redaction=Redaction.common())
+
+    @registry.tool
+    def look(q: str, opts: dict[str, int] | None = None, password: str = "") -> None:
+        """Look."""
+
+    result = registry.run("look", arguments)
+    assert "hunter2" not in result.to_text() + repr(memory.records) + repr(result.report)
+    assert "password" in repr(memory.records[0].arguments)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolbox import ABSORBING, LENIENT, STRICT, MemorySink, Param, Policy, Registry, ToolResult
+from toolbox.calls import Held, Refused
 from toolbox.diagnostics import MASK
 
 CANARY = "sk-CANARY-4242"
@@ -514,3 +515,48 @@ def _quiet() -> Iterator[None]:
     logger.propagate = False
     yield
     logger.propagate = before
+
+
+@pytest.mark.parametrize("count", [3_000, 30_000])
+def test_any_number_of_secrets_is_kept_out_of_an_error(count: int) -> None:
+    """Each is masked, or where there are too many to look for, nothing of the text is shown."""
+    registry, sink = Registry(), MemorySink()
+    registry.add_sink(sink)
+
+    @registry.tool(secret=["keys"])
+    def use(keys: list[str]) -> None:
+        """Use keys."""
+        raise ValueError(f"bad {keys[0]} and {keys[-1]}")
+
+    result = registry.run("use", {"keys": [f"hunter{number:05d}x" for number in range(count)]})
+    assert "hunter" not in result.to_text() + repr(sink.records)
+    assert result.to_text().startswith("Error: the tool use failed: ValueError: ")
+
+
+def test_what_a_desk_and_a_recovery_are_given_shows_no_payload() -> None:
+    """They need it, and so it is there; it is not printed by accident."""
+    given: list[Any] = []
+
+    class Desk:
+        blocking = False
+
+        def hold(self, held: Held, /) -> str:
+            given.append(held)
+            return "1"
+
+    class Recovering:
+        def __call__(self, refused: Refused) -> str:
+            given.append(refused)
+            return ""
+
+    registry = Registry(review=Desk(), recovery=Recovering())
+
+    def log_in(password: str, tries: int) -> None:
+        """Log in."""
+
+    registry.register(log_in, secret=["password"])
+    registry.register(log_in, name="ask_first", secret=["password"], approval="always")
+    registry.run("log_in", {"password": "hunter2", "tries": "a few"})
+    registry.run("ask_first", {"password": "hunter2", "tries": 1})
+    assert [type(item) for item in given] == [Refused, Held]
+    assert all(item.payload["password"] == "hunter2" and "hunter2" not in repr(item) for item in given)

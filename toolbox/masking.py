@@ -19,7 +19,7 @@ __all__ = ["hidden", "masked", "message_of", "shows", "unseen"]
 
 MESSAGE_LIMIT: Final = 500
 _LOOKED_AT: Final = 20_000
-"""As many values as are kept of one."""
+"""So many values are looked through for secrets, which is as many as are kept of one; of more, no text is shown."""
 
 
 def shows(tool: Tool, key: str) -> bool:
@@ -183,7 +183,7 @@ def message_of(error: BaseException, tool: Tool, report: CoercionReport) -> str:
         words = ""
     redaction = tool.redaction
     secrets = _secret_texts(tool, report) if tool.guarded else []
-    longest = max(map(len, secrets), default=1)
+    longest = max(map(len, secrets or ()), default=1)
     # Long enough that what is masked does not leave the message empty.
     window = MESSAGE_LIMIT * 8 + longest
     was_cut = len(words) > window
@@ -200,23 +200,31 @@ def message_of(error: BaseException, tool: Tool, report: CoercionReport) -> str:
     return f"{words[:MESSAGE_LIMIT]}..." if len(words) > MESSAGE_LIMIT else words
 
 
-def _without(words: str, secrets: Iterable[str]) -> str:
-    """A text with secrets masked; a short one only where it stands alone, so that it does not mangle the rest."""
+def _without(words: str, secrets: Iterable[str] | None) -> str:
+    """A text with secrets masked; a short one only where it stands alone, so that it does not mangle the rest.
+
+    Where there are too many secrets to know them all, nothing of the text is left.
+    """
+    if secrets is None:
+        return MASK if words else words
     for secret in secrets:
         words = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", MASK, words) if len(secret) < 4 else words.replace(secret, MASK)
     return words
 
 
-def _secret_texts(tool: Tool, report: CoercionReport) -> list[str]:
-    """The values of secret parameters, and of keys that are hidden, as they may stand in a text."""
+def _secret_texts(tool: Tool, report: CoercionReport) -> list[str] | None:
+    """The values of secret parameters, and of keys that are hidden, as they may stand in a text; None where they are too many."""
     secrets = [item for name, item in report.normalized_args.items() if not shows(tool, name)]
     if tool.redaction is not None and tool.redaction.keys:
-        secrets += _under_keys(tool.redaction, [report.normalized_args, report.arguments, report.residual])
+        hidden_ones = _under_keys(tool.redaction, [report.normalized_args, report.arguments, report.residual])
+        if hidden_ones is None:
+            return None
+        secrets += hidden_ones
     return _texts_of(secrets)
 
 
-def _under_keys(redaction: Redaction, value: Any) -> list[Any]:
-    """The values at any depth whose keys are hidden."""
+def _under_keys(redaction: Redaction, value: Any) -> list[Any] | None:
+    """The values at any depth whose keys are hidden; None where there is too much to look through."""
     found: list[Any] = []
     pending = [value]
     for _ in range(_LOOKED_AT):
@@ -229,28 +237,28 @@ def _under_keys(redaction: Redaction, value: Any) -> list[Any]:
                     (found if redaction.hides(key) else pending).append(inner)
         elif isinstance(item, list | tuple | set | frozenset):
             pending.extend(item)
-    return found
+    return None if pending else found
 
 
-def _texts_of(secrets: list[Any]) -> list[str]:
-    """What secret values hold, as it may stand in a text, the longest first."""
+def _texts_of(secrets: list[Any] | None) -> list[str] | None:
+    """What secret values hold, as it may stand in a text, the longest first; None where it is too much."""
+    if secrets is None:
+        return None
     found: set[str] = set()
     pending = list(secrets)
-    for _ in range(1_000):
+    seen: dict[int, Any] = {}  # what was looked into, held so that no other object gets its id
+    for _ in range(_LOOKED_AT):
         if not pending:
             break
         item = pending.pop()
-        if isinstance(item, Mapping):
-            pending.extend(item.values())
-        elif isinstance(item, list | tuple | set | frozenset):
-            pending.extend(item)
-        elif isinstance(item, str | bytes | int | float):
+        if isinstance(item, str | bytes | int | float):
             if not isinstance(item, bool):
                 found.update(_spellings(item))
-        elif item is not None:
+        elif item is not None and id(item) not in seen:
+            seen[id(item)] = item
             with suppress(Exception):  # a value's own methods may do anything
                 pending.extend(_inside(item))
-    return sorted(found, key=len, reverse=True)
+    return None if pending else sorted(found, key=len, reverse=True)
 
 
 def _spellings(value: str | bytes | float) -> Iterable[str]:
@@ -260,7 +268,13 @@ def _spellings(value: str | bytes | float) -> Iterable[str]:
 
 
 def _inside(value: Any) -> Iterable[Any]:
-    """What an object holds: its fields, and what a wrapper such as pydantic's SecretStr keeps from being printed."""
+    """What a value holds: its items or its fields, and what a wrapper such as pydantic's SecretStr keeps from being printed."""
+    if isinstance(value, Mapping):
+        yield from value.values()
+        return
+    if isinstance(value, list | tuple | set | frozenset):
+        yield from value
+        return
     copied = snapshot(value)
     yield copied if isinstance(copied, dict | list | str) else None
     unveil = getattr(type(value), "get_secret_value", None)

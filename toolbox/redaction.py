@@ -185,22 +185,24 @@ class Redaction:
         hides: Callable[[str], bool] | None = self.hides if self._patterns else None
         if also is not None:
             hides = also if hides is None else lambda key: self.hides(key) or also(key)
-        if self.redactor is None:
-            return snapshot(value, bounds, hide=hides, mask=MASK, write=self.text)
 
         def write_key(key: str) -> str:
-            return key if key in known else self.message(key)
+            # A name that nobody has declared may be a text: password=hunter2.
+            return key if key in known else self.text(key)
+
+        if self.redactor is None:
+            return snapshot(value, bounds, hide=hides, mask=MASK, write=self.text, write_key=write_key)
 
         return snapshot(value, bounds, hide=hides, mask=MASK, write=self.text, write_key=write_key, number=self._number)
 
     def path(self, path: str, known: Collection[str] = frozenset()) -> str:
         """A path as it may be seen: its keys redacted, but for those that are the application's own."""
-        if self.redactor is None:
+        if self.redactor is None and not self._patterns:
             return path
 
         def key(found: re.Match[str]) -> str:
             name = found[1] or found[2]
-            shown = name if name in known else self.message(name)
+            shown = name if name in known else self.text(name)
             return found[0] if shown == name else f"['{shown}']"
 
         return _PATH_KEYS.sub(key, path)
