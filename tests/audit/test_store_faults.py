@@ -536,3 +536,61 @@ def test_an_extra_that_is_not_installed(module: str, url: str, said: str) -> Non
     assert run.stdout.startswith("missing_extra ")
     assert f"pip install '{said}'" in run.stdout
     assert "canary" not in run.stdout
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_an_interruption_while_a_file_is_let_go_of(tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store goes on with a file of its own, and closes no other one."""
+    closing = os.close
+    armed = [True]
+
+    def interrupted(number: int) -> None:
+        if moment == "after" or not armed:
+            closing(number)
+        if armed:
+            armed.clear()
+            raise KeyboardInterrupt
+
+    store = AuditStore(f"sqlite:///{tmp_path / 'audit.db'}", processes="many")
+    store(AuditRecord("t", "p", {}, status=CallStatus.DONE))
+    guard = store._database._guard
+    assert guard is not None
+    monkeypatch.setattr("toolbox.audit.store.turns.os.close", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        guard.close()
+    for _ in range(2):
+        store(AuditRecord("t", "p", {}, status=CallStatus.DONE))
+    assert store.count() == 3
+    store.close()
+
+
+def test_what_was_opened_and_never_ran_was_not_invoked(tmp_path: Path) -> None:
+    """Where a second sink cannot open the record, and such a call must not run."""
+
+    class Full:
+        def opened(self, record: AuditRecord) -> None:
+            raise OSError("disk full")
+
+        def __call__(self, record: AuditRecord) -> None:
+            """Take nothing."""
+
+    with AuditStore(f"sqlite:///{tmp_path / 'audit.db'}") as store:
+        registry = Registry(sinks=[store, Full()], on_audit_failure="fail_closed")
+        registry.register(lambda: None, name="go", description="Go.")
+        with pytest.raises(AuditError):
+            registry.dispatch("go")
+        (record,) = store.records()
+    assert (record.status, record.invoked) == (CallStatus.REFUSED, None)
+
+
+@pytest.mark.parametrize("options", [{"keep": -1}, {"keep": "x"}, {"keep": True}])
+def test_a_wrong_number_deletes_nothing(tmp_path: Path, options: dict[str, Any]) -> None:
+    """It is refused, with what it may be."""
+    with AuditStore(f"sqlite:///{tmp_path / 'audit.db'}") as store:
+        store(AuditRecord("t", "p", {}, status=CallStatus.DONE))
+        with pytest.raises(StoreError, match="expected a number of records, 0 or more"):
+            store.prune(**options)
+        with pytest.raises(StoreError, match=r"limit=.*expected a number of records, 0 or more"):
+            store.records(limit=options["keep"])
+        assert store.count() == 1
+        assert store.record(None) is None

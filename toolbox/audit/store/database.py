@@ -74,6 +74,7 @@ class Database:
         self._engine: Engine | None = None
         self._readers: Engine | None = None
         self._writer: Connection | None = None
+        self._leaving: list[Connection] = []
         self._guard: FileTurn | None = None
         self._file: tuple[int, int] | None = None
         self._down_until = 0.0
@@ -298,15 +299,19 @@ class Database:
         return connection
 
     def _disconnect(self) -> None:
-        connection, self._writer = self._writer, None
-        if connection is not None:
+        if self._writer is not None:
+            # Kept until it is closed: an interruption on the way would leave a transaction open that nobody knows of.
+            self._leaving.append(self._writer)
+            self._writer = None
+        while self._leaving:
             with suppress(Exception):
-                connection.invalidate()
+                self._leaving[-1].invalidate()
             with suppress(Exception):
-                connection.close()
-        if self._guard is not None:
-            self._guard.close()
-            self._guard = None
+                self._leaving[-1].close()
+            self._leaving.pop()
+        guard, self._guard = self._guard, None
+        if guard is not None:
+            guard.close()
 
     def _is_replaced(self) -> bool:
         """Whether the file was deleted or another put in its place: what is written to the old one is lost."""
@@ -377,7 +382,7 @@ class Database:
 
     def after_fork_in_child(self) -> None:
         """Forget the parent's connections without closing them: closing would end the parent's transaction, or free its locks."""
-        for kept in (self._writer, self._engine, self._readers):
+        for kept in (*self._leaving, self._writer, self._engine, self._readers):
             if kept is not None:
                 _leak(kept)
         self._reset()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from toolbox.audit.record import AuditRecord, CallStatus
 from toolbox.audit.store.stored import StoredRecord
+from toolbox.diagnostics import shorten
 from toolbox.errors import StoreError
 
 if TYPE_CHECKING:
@@ -199,11 +200,12 @@ class AuditStore:
         from toolbox.audit.store.reading import read_records
 
         wanted = self._wanted(tool, since, until, status, model, conversation_id)
+        _check_count(limit, "limit")
         if order not in ("oldest", "newest"):
             raise StoreError("misused", f"order={order!r}: expected 'oldest' or 'newest'")
         return read_records(self._database, wanted, limit=limit, is_newest_first=order == "newest")
 
-    def record(self, record_id: str) -> StoredRecord | None:
+    def record(self, record_id: str | None) -> StoredRecord | None:
         """The record with this id, or None.
 
         Raises:
@@ -211,6 +213,8 @@ class AuditStore:
         """
         from toolbox.audit.store.reading import read_records
 
+        if not isinstance(record_id, str):  # such as the id that a call has where nothing is recorded
+            return None
         return next(read_records(self._database, self._wanted(record_id=record_id), limit=1), None)
 
     def count(
@@ -256,12 +260,13 @@ class AuditStore:
             How many records were deleted.
 
         Raises:
-            StoreError: none of the three was given, or it could not be done.
+            StoreError: none of the three was given, one is no such number, or it could not be done.
         """
         from toolbox.audit.store.retention import prune
 
         if before is None and older_than is None and keep is None:
             raise StoreError("misused", "prune() takes before=, older_than= or keep=; without any, nothing would be left")
+        _check_count(keep, "keep")
         limits = [_seconds(before, "before")] if before is not None else []
         if older_than is not None:
             limits.append(time.time() - _seconds(older_than, "older_than"))
@@ -326,6 +331,11 @@ def _seconds(when: Any, name: str) -> float:
         return float(when)
     except (TypeError, ValueError, OverflowError):
         raise StoreError("misused", f"{name}= takes seconds since the epoch or an aware datetime, not a {type(when).__name__}") from None
+
+
+def _check_count(count: Any, name: str) -> None:
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 0):
+        raise StoreError("misused", f"{name}={shorten(count)}: expected a number of records, 0 or more")
 
 
 def _status(item: Any) -> str:

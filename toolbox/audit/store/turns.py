@@ -194,6 +194,8 @@ class FileTurn:
 
     def close(self) -> None:
         """Let go of the file."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        # Forgotten before it is closed: after an interruption between the two, the number may be that of another file.
+        file, self._file = self._file, None
+        if file is not None:
+            with suppress(OSError):
+                os.close(file)

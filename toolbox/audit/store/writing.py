@@ -34,14 +34,15 @@ class Opening:
 
 
 class Ending:
-    """A finished record; of one that was opened, only what is new is written."""
+    """A finished record; of one that was opened and has run, only what is new is written."""
 
     __slots__ = ("_record", "_rows", "row", "was_opened")
 
     def __init__(self, record: AuditRecord, changes_written: int | None) -> None:
         self._record = record
         self._rows: Rows | None = None
-        self.was_opened = changes_written is not None and not record.failures and len(record.diagnostics) <= changes_written
+        is_known = changes_written is not None and len(record.diagnostics) <= changes_written
+        self.was_opened = is_known and record.invoked is not None and not record.failures
         if self.was_opened:
             self.row: Row = {"the_id": key_column(record.id), **ending_row(record)}
         else:
