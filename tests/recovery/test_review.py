@@ -1625,3 +1625,69 @@ def test_what_is_no_store_is_refused_at_once(wrong: Any) -> None:
     """With what to pass instead."""
     with pytest.raises(TypeError, match=r"a ReviewQueue takes a store, such as AuditStore\(...\), and not"):
         ReviewQueue(wrong)
+
+
+# -- what may go wrong around a run --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{"metadata": ["x"]}, {"context": 5}, {"timeout_s": "x"}])
+def test_wrong_options_of_a_run_hold_no_item(local: AuditStore, options: dict[str, Any]) -> None:
+    """They are found before the item is claimed."""
+    queue = ReviewQueue(local)
+    ran: list[Any] = []
+    registry = Registry(review=queue)
+
+    def go(n: int) -> None:
+        """Go."""
+        ran.append(n)
+
+    registry.register(go, approval="always")
+    registry.run("go", {"n": 1})
+    (item,) = queue.items()
+    queue.approve(item.id, by="ada", shown_hash=item.hash)
+    with pytest.raises(TypeError, match=f"{next(iter(options))} must be a"):
+        queue.run(registry, item.id, **options)
+    assert queue.run(registry, item.id).ok
+    assert ran == [1]
+
+
+def test_what_was_held_secret_is_what_runs(local: AuditStore) -> None:
+    """Whatever becomes of the caller's own objects meanwhile."""
+    queue = ReviewQueue(local)
+    ran: list[Any] = []
+    registry = Registry(review=queue)
+
+    def pay(accounts: list[str], n: int) -> None:
+        """Pay."""
+        ran.append((list(accounts), n))
+
+    registry.register(pay, approval="always", secret=["accounts"])
+    accounts = ["alice"]
+    registry.run("pay", {"accounts": accounts, "n": 1})
+    (item,) = queue.items()
+    queue.approve(item.id, by="ada", shown_hash=item.hash)
+    accounts[0] = "mallory"
+    assert queue.run(registry, item.id).ok
+    assert ran == [(["alice"], 1)]
+    assert queue._secrets == {}
+
+
+def test_a_run_that_never_started_is_no_failure(local: AuditStore) -> None:
+    """The item is still approved, and runs once there is time for it."""
+    queue = ReviewQueue(local)
+    ran: list[Any] = []
+    registry = Registry(review=queue)
+
+    def go(key: str) -> None:
+        """Go."""
+        ran.append(key)
+
+    registry.register(go, approval="always", secret=["key"])
+    registry.run("go", {"key": "k-1"})
+    (item,) = queue.items()
+    queue.approve(item.id, by="ada", shown_hash=item.hash)
+    result = queue.run(registry, item.id, timeout_s=0)
+    assert "was not run" in str(result.error)
+    assert queue.get(item.id).position == (ReviewState.APPROVED, RunState.NOT_RUN)
+    assert queue.run(registry, item.id).ok
+    assert ran == ["k-1"]

@@ -19,7 +19,7 @@ from toolbox.errors import ReviewError, StoreError, ToolboxError
 from toolbox.recording import in_thread
 from toolbox.recovery.review.item import ReviewEvent, ReviewItem
 from toolbox.recovery.review.letters import DeadLetterFile, DeadLetters
-from toolbox.recovery.review.running import Ends, Run, claim, run, run_async, tool_of, unchanged, whole
+from toolbox.recovery.review.running import Ends, Run, claim, run, run_async, step_of, tool_of, unchanged, whole
 from toolbox.recovery.review.shown import (
     Proposal,
     attempts_of,
@@ -538,8 +538,8 @@ class ReviewQueue:
         return claim(self._book, registry, item_id, who, self._secrets.get(item_id, {}), secrets, said)
 
     def _forgotten(self, result: ToolResult, item_id: str) -> ToolResult:
-        """The result; what is secret of an item that has run is not needed any more."""
-        if result.ok:
+        """The result; what is secret of an item that has run is not needed any more, however it ended."""
+        if result.ok or step_of(result.error) is not ReviewStep.RELEASE:
             self._forget(item_id)
         return result
 

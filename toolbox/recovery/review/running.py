@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from toolbox.audit import warn
@@ -54,8 +54,8 @@ class Run:
 
     item: ReviewItem
     tool: Tool
-    payload: dict[str, Any]
-    services: Services
+    payload: dict[str, Any] = field(repr=False)
+    services: Services = field(repr=False)
     call: Call
     claim: str
 
@@ -112,13 +112,19 @@ def claim(
     Raises:
         ReviewError: it may not be run.
         StoreError: it could not be claimed.
+        TypeError: what is said about the call is no such thing.
     """
+    # Before anything is claimed: what is wrong with it must not hold the item.
+    own = Call(None, said.get("context"), said.get("timeout_s"), said.get("metadata"))
     item = book.get(item_id)
     after(ReviewStep.CLAIM, item.position, item_id)
     tool = tool_of(tools, item)
     values = _secrets(item, known, secrets)
     unchanged(tool, item, values)
     assert item.arguments is not None  # as it is unchanged
+    metadata = {**item.metadata, "review_item": item_id, "approved_by": item.decided_by, **(own.metadata or {})}
+    # The attempt keeps the call from being asked back should it be refused.
+    call = replace(own, call_id=item.call_id, metadata=metadata, approved=True, attempt=1)
     runner = this_session()
 
     def still(now: ReviewItem) -> Mapping[str, Any]:
@@ -135,9 +141,6 @@ def claim(
             _given_back(book, item_id, by, runner.id)
         ALIVE.discard(runner.id)
         raise
-    metadata = {**item.metadata, "review_item": item_id, "approved_by": item.decided_by, **(said.get("metadata") or {})}
-    # The attempt keeps the call from being asked back should it be refused.
-    call = Call(item.call_id, said.get("context"), said.get("timeout_s"), metadata, approved=True, attempt=1)
     return Run(claimed, tool, {**item.arguments, **values}, tools.services, call, runner.id)
 
 
@@ -225,9 +228,11 @@ class Ends:
 _NOT_STARTED: Final = (InvalidArguments, PayloadError, MissingContext, AuditError, ApprovalPending, MissingReview)
 
 
-def _step_of(error: BaseException | None) -> ReviewStep:
+def step_of(error: BaseException | None) -> ReviewStep:
     """What an error says about the function: that it failed, that it did not start, or nothing that is sure."""
     for _ in range(4):
+        if isinstance(error, ToolboxError) and error.not_started:
+            return ReviewStep.RELEASE
         if isinstance(error, ToolExecutionError):
             return ReviewStep.FAIL
         if isinstance(error, ToolTimeout):
@@ -253,7 +258,7 @@ def _failed(run: Run, ends: Ends, by: str, error: BaseException) -> ToolResult:
     if not isinstance(error, ToolboxError):
         ends.put(run, ReviewStep.LOSE, by, type(error).__name__)
         raise error
-    ends.put(run, _step_of(error), by, str(error))
+    ends.put(run, step_of(error), by, str(error))
     if isinstance(error, MissingContext | AuditError):
         raise error
     return ToolResult(run.tool.name, None, error, error.report, run.item.call_id)

@@ -7,6 +7,7 @@ then are, before the function runs.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import hmac
 import json
@@ -204,14 +205,26 @@ def propose(held: Held) -> Proposal:
         report = _read_daringly(tool, held.payload, report)
     named = {_named(tool, key): item for key, item in (bound or {}).items()}
     made = {} if report.failures else report.value
-    secrets = {name: item for name, item in named.items() if _is_veiled(tool, name, item) or _is_veiled(tool, name, made.get(name))}
-    needed = tuple(sorted(secrets))
+    veiled = {name: item for name, item in named.items() if _is_veiled(tool, name, item) or _is_veiled(tool, name, made.get(name))}
+    needed = tuple(sorted(veiled))
+    secrets = {name: copied for name, item in veiled.items() if (copied := _kept(item)) is not ABSENT}
     settled = None
     if not report.failures and bound is not None:
-        settled = settle(tool, named, report, {name: _seen(tool, name, item) for name, item in secrets.items()}, secrets)
+        settled = settle(tool, named, report, {name: _seen(tool, name, item) for name, item in veiled.items()}, secrets)
     if settled is None:
         return Proposal(None, None, secrets, needed, held.report, bound)
     return Proposal(*settled, secrets, needed, report, bound)
+
+
+def _kept(value: Any) -> Any:
+    """A copy of a secret value that nobody else can change until it runs; `ABSENT` where there is none, and it has to be given again."""
+    made = exact_json(value)
+    if made is not ABSENT:
+        return made
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # noqa: BLE001 - a value's own methods may do anything
+        return ABSENT
 
 
 def settle(
