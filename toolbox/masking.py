@@ -15,7 +15,7 @@ from toolbox.redaction import Redaction
 from toolbox.tools import Tool
 from toolbox.types import Opaque
 
-__all__ = ["hidden", "masked", "message_of", "shows", "unseen"]
+__all__ = ["hidden", "masked", "message_of", "shows", "texts_of", "unseen"]
 
 MESSAGE_LIMIT: Final = 500
 _LOOKED_AT: Final = 20_000
@@ -99,7 +99,7 @@ def _redacted(
     """The same as a redaction shows it: values masked by key, also where a text beside them quotes one, and every text redacted."""
     if not diagnostics and not failures:
         return [], []
-    secrets = _texts_of(_under_keys(redaction, bound)) if redaction.keys else []
+    secrets = texts_of(_under_keys(redaction, bound)) if redaction.keys else []
 
     def text(words: str) -> str:
         return redaction.text(_without(words, secrets)) if words else words
@@ -220,7 +220,7 @@ def _secret_texts(tool: Tool, report: CoercionReport) -> list[str] | None:
         if hidden_ones is None:
             return None
         secrets += hidden_ones
-    return _texts_of(secrets)
+    return texts_of(secrets)
 
 
 def _under_keys(redaction: Redaction, value: Any) -> list[Any] | None:
@@ -240,7 +240,7 @@ def _under_keys(redaction: Redaction, value: Any) -> list[Any] | None:
     return None if pending else found
 
 
-def _texts_of(secrets: list[Any] | None) -> list[str] | None:
+def texts_of(secrets: list[Any] | None) -> list[str] | None:
     """What secret values hold, as it may stand in a text, the longest first; None where it is too much."""
     if secrets is None:
         return None

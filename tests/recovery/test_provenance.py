@@ -106,7 +106,6 @@ SUPPORTED = [
     # choices
     (Priority, "HIGH", "high", "conversion"),
     (Priority, "high priority", "high", "conversion"),
-    (Priority, "mediun", "medium", "choice"),
     (Priority, "very_urgent", "very urgent", "conversion"),
     (Aliased, "Urgent", "high", "conversion"),
     (Literal[1, 2], "2", 2, "conversion"),
@@ -212,6 +211,10 @@ INVENTED = [
     (Priority, "not high", "high"),
     (Priority, "low or high", "high"),
     (Priority, "hgih", "high"),
+    (Priority, "mediun", "medium"),
+    (Literal["payee", "bank"], "payer", "payee"),
+    (Literal["prescribe", "refuse"], "proscribe", "prescribe"),
+    (Literal["employee", "owner"], "employer", "employee"),
     (Priority, "", "low"),
     (Priority, 1, "low"),
     (Status, "inactive", "active"),
@@ -300,46 +303,123 @@ def test_a_null_word_that_fits_is_left_alone() -> None:
 
 
 UNITS = [
-    ("weight_kg", "12 kg", 12),
-    ("weight_kg", "12 kilograms", 12),
-    ("weightKg", "12kg", 12),
-    ("passengers", "2 passengers", 2),
-    ("max_results", "10 results", 10),
-    ("days", "3 days", 3),
-    ("price_usd", "$12", 12),
-    ("price_usd", "USD 12", 12),
-    ("price_usd", "1,200 dollars", 1200),
+    # what came, for which name and description, and the number that it is
+    ("12 kg", "weight_kg", "", 12),
+    ("12 kilograms", "weight_kg", "", 12),
+    ("12kg", "weightKg", "", 12),
+    ("12 KG", "weight_kg", "", 12),
+    ("weight 12 kg", "weight_kg", "", 12),
+    ("5 m", "distance_m", "", 5),
+    ("5 MB", "size_mb", "", 5),
+    ("5 mb", "sizeMB", "", 5),
+    ("30 seconds", "timeout_seconds", "", 30),
+    ("30 s", "timeout_in_seconds", "", 30),
+    ("1 hour", "hours", "", 1),
+    ("3 days", "days", "", 3),
+    ("5%", "interest_rate_percent", "", 5),
+    ("5 %", "discount", "In percent, 0 to 100.", 5),
+    ("25 °C", "temperature_celsius", "", 25),
+    ("25 degrees Celsius", "temperature", "Temperature in degrees Celsius.", 25),
+    ("$12", "price_usd", "", 12),
+    ("USD 12", "price_usd", "", 12),
+    ("1,200 dollars", "price_usd", "", 1200),
+    ("$900", "max_price", "Highest price in US dollars.", 900),
+    ("US$ 900", "max_price", "Highest price (USD).", 900),
+    ("5 m", "length", "Length in metres.", 5),
+    ("5 m", "length", "metres", 5),
+    ("24 hours", "duration", "How long, in hours; 24 hours by default.", 24),
+    # what is counted
+    ("2 passengers", "passengers", "", 2),
+    ("1 passenger", "passengers", "", 1),
+    ("2 Passengers", "num_passengers", "", 2),
+    ("2 passengers", "passengerCount", "", 2),
+    ("2 children", "children", "", 2),
+    ("10 results", "max_results", "", 10),
+    ("5 open items", "open_items", "", 5),
+    # the parameter's own name
+    ("limit 10", "limit", "", 10),
+    ("page 3", "page", "", 3),
+    ("delta -5", "delta", "", -5),
 ]
 NO_UNITS = [
-    ("weight_lb", "12 kg", 12),
-    ("weight", "12 kg", 12),
-    ("weight_kg_or_lb", "12 kg", 12),
-    ("price_eur", "$12", 12),
-    ("price", "$12", 12),
-    ("max_results", "max 10", 10),
-    ("min_price", "5 min", 5),
-    ("passengers", "2 passengers or 3", 2),
-    ("passengers", "not 2 passengers", 2),
-    ("not_before", "not 5", 5),
-    ("half", "half 5", 5),
-    ("days", "3 weeks", 3),
-    ("days", "3 weeks", 21),
-    ("delay_ms", "5 s", 5),
-    ("delay_ms", "5 s", 5000),
-    ("count", "count 5 count 6", 5),
+    # another unit, or one that nobody names
+    ("12 kg", "weight_lb", "", 12),
+    ("12 kg", "weight", "", 12),
+    ("12 kg", "weight_kg_or_lb", "", 12),
+    ("12 kg", "weight_kg", "In pounds or kg, lb by default.", 12),
+    ("5 m", "length", "Length in metres or feet.", 5),
+    ("5 feet", "length", "Length in metres.", 5),
+    ("$12", "price_eur", "", 12),
+    ("$12", "price", "", 12),
+    ("12 USD", "price", "In dollars.", 12),
+    ("$12", "price", "In Canadian dollars.", 12),
+    ("$12", "price_usd_cents", "", 12),
+    ("3 weeks", "days", "", 3),
+    ("3 weeks", "days", "", 21),
+    ("5 s", "delay_ms", "", 5),
+    ("5 s", "delay_ms", "", 5000),
+    # a symbol in another case is another unit
+    ("5 Mb", "size_mb", "", 5),
+    ("5 M", "distance_m", "", 5),
+    ("5 G", "weight_g", "", 5),
+    ("5 MS", "delay_ms", "", 5),
+    # a rate is not what stands in its name
+    ("3 kg", "price_per_kg", "", 3),
+    ("5 seconds", "requests_per_second", "", 5),
+    ("5 hours", "km_per_hour", "", 5),
+    ("5 km", "km_per_hour", "", 5),
+    ("5 km", "speed", "In km/h.", 5),
+    ("5 km", "speed", "In km per hour.", 5),
+    ("5 eur", "eur_usd", "", 5),
+    # the unit is not what is measured
+    ("5 hours", "hour_of_day", "", 5),
+    ("5 days", "start_day", "", 5),
+    ("5 days", "days_ago", "", 5),
+    ("5 days", "not_before_days", "", 5),
+    ("5 years", "year", "", 5),
+    ("5 m", "m", "", 5),
+    ("5 m", "square_m", "", 5),
+    ("5 usd", "thousand_usd", "", 5),
+    ("5 %", "rate", "A fraction, not percent.", 5),
+    ("5 %", "rate", "As a fraction; 5 % is 0.05.", 5),
+    ("5 %", "rate_percent", "A number between 0 and 1.", 5),
+    # words that are not what is counted
+    ("5 pages", "page", "", 5),
+    ("5 stars", "rating", "", 5),
+    ("5 items", "items_below", "", 5),
+    ("5 items", "excluded_items", "", 5),
+    ("2 passengers or 3", "passengers", "", 2),
+    ("not 2 passengers", "passengers", "", 2),
+    ("removal 5", "quantity_after_removal", "", 5),
+    ("negative 5", "negative_balance", "", 5),
+    ("negative balance 5", "negative_balance", "", 5),
+    ("balance 5", "negative_balance", "", 5),
+    ("age 18", "min_age", "", 18),
+    ("max 10", "max_results", "", 10),
+    ("5 min", "min_price", "", 5),
+    ("not 5", "not_before", "", 5),
+    ("half 5", "half", "", 5),
+    ("delta-5", "delta", "", -5),
+    ("minus 5 items", "items", "", 5),
+    ("count 5 count 6", "count", "", 5),
 ]
 
 
-@pytest.mark.parametrize(("name", "before", "after"), UNITS)
-def test_a_unit_that_the_parameter_asks_for(name: str, before: str, after: int) -> None:
-    """A unit beside a number may go where the parameter's own name says it, and no other one of its kind."""
-    assert traced({name: int}, {name: before}, {name: after}).ok
+def described(name: str, text: str) -> dict[str, Any]:
+    """A number with this name and description."""
+    return {name: Annotated[int, Param(description=text)] if text else int}
 
 
-@pytest.mark.parametrize(("name", "before", "after"), NO_UNITS)
-def test_a_unit_that_nobody_asked_for(name: str, before: str, after: int) -> None:
+@pytest.mark.parametrize(("before", "name", "text", "after"), UNITS)
+def test_a_unit_that_the_parameter_asks_for(before: str, name: str, text: str, after: int) -> None:
+    """A unit beside a number may go where the parameter's own words name it, and no other one of its kind."""
+    assert [str(item) for item in traced(described(name, text), {name: before}, {name: after}).inventions] == []
+
+
+@pytest.mark.parametrize(("before", "name", "text", "after"), NO_UNITS)
+def test_a_unit_that_nobody_asked_for(before: str, name: str, text: str, after: int) -> None:
     """Where nothing says that the unit is the right one, the number alone says something else."""
-    assert not traced({name: int}, {name: before}, {name: after}).ok
+    assert not traced(described(name, text), {name: before}, {name: after}).ok
 
 
 @pytest.mark.parametrize(
@@ -361,13 +441,37 @@ def test_a_refused_unit_is_named(name: str, before: str, after: int, unit: str |
     assert unit is None or f'the parameter names no unit "{unit}"' in invention.problem
 
 
-def test_the_description_names_a_unit_too() -> None:
-    """A unit in the description counts, unless there are two of its kind."""
-    metres = Annotated[int, Param(description="Length in metres.")]
-    either = Annotated[int, Param(description="Length in metres or feet.")]
-    assert traced({"length": metres}, {"length": "5 m"}, {"length": 5}).ok
-    assert not traced({"length": either}, {"length": "5 m"}, {"length": 5}).ok
-    assert not traced({"length": metres}, {"length": "5 feet"}, {"length": 5}).ok
+SPELLINGS = [
+    # what came, the pattern that it breaks, what was made of it, and whether that is the same text
+    (" eur ", "^[a-z]+$", "eur", True),
+    ('"eur"', "^[a-z]+$", "eur", True),
+    ("Tom\u200b", "^[A-Za-z]+$", "Tom", True),
+    ("eur", "^[A-Z]+$", "EUR", True),
+    ("Eur", "^[A-Z]+$", "EUR", True),
+    ("sw1a 1aa", "^[A-Z0-9 ]+$", "SW1A 1AA", True),
+    ("NEW YORK", "^[A-Z][a-z]+ [A-Z][a-z]+$", "New York", True),
+    ("AbC1", "^[a-z0-9]+$", "abc1", False),
+    ("ß", "^[a-z]+$", "ss", False),
+    ("ſ", "^[a-z]+$", "s", False),
+    ("a b", "^[a-z]+$", "ab", False),
+    ("10²", "^[0-9]+$", "102", False),
+    ("a-b", "^[a-z]+$", "ab", False),
+    ("", "^[a-z]+$", "a", False),
+]
+
+
+@pytest.mark.parametrize(("before", "pattern", "after", "is_same"), SPELLINGS)
+def test_another_spelling(before: str, pattern: str, after: str, is_same: bool) -> None:
+    """A text that does not fit may lose what is around it, and its case where that says nothing; never a letter."""
+    registry = Registry()
+    schema = {"type": "object", "properties": {"q": {"type": "string", "pattern": pattern}}, "required": ["q"]}
+    tool = registry.register_schema("ask", schema, lambda q: q)
+    report = check(tool, {"q": before}, registry._names)
+    assert report.failures
+    assert not check(tool, {"q": after}, registry._names).failures
+    found = trace(tool, {"q": before}, {"q": after}, report)
+    assert [item.support for item in found.changes] == ["spelling"] * is_same
+    assert found.ok is is_same
 
 
 TRIP = {"origin": str, "destination": str, "seats": (int, 1)}

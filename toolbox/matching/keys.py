@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-__all__ = ["DASHES", "LONGEST", "fold", "normalise", "without_quotes"]
+__all__ = ["DASHES", "LONGEST", "bare", "fold", "normalise", "without_quotes"]
 
 LONGEST: Final = 256
 """Longer values are only matched exactly."""
@@ -51,8 +51,12 @@ def fold(text: str) -> str:
     """A text without case and without what is invisible at its ends; the key of CASE."""
     if text.isascii():
         return text.strip().lower()
-    text = unicodedata.normalize("NFC", text.strip().strip(_INVISIBLE).strip())
-    return unicodedata.normalize("NFC", text.casefold())
+    return unicodedata.normalize("NFC", bare(text).casefold())
+
+
+def bare(text: str) -> str:
+    """A text without what is invisible at its ends."""
+    return unicodedata.normalize("NFC", text.strip().strip(_INVISIBLE).strip())
 
 
 def without_quotes(text: str) -> str:

@@ -9,17 +9,20 @@ from typing import Any, Final
 
 from toolbox.diagnostics import MASK
 from toolbox.json_values import Bounds, snapshot
-from toolbox.masking import hidden
+from toolbox.masking import hidden, texts_of
 from toolbox.recovery.provenance import Change
 from toolbox.tools import Tool
 
 __all__ = ["Attempt", "Scrubber", "Verdict"]
 
-_BOUNDS: Final = Bounds(text=2_000, nodes=2_000, depth=32)
-_SECRETS: Final = 1_000
+_TEXT: Final = 2_000
+_BOUNDS: Final = Bounds(text=_TEXT, nodes=2_000, depth=32)
+# Texts are cut after the secrets in them are masked: the rest of one that was cut in two would not be known again.
+_UNCUT: Final = _BOUNDS._replace(text=1 << 20)
+_WHOLE: Final = Bounds(text=1 << 20, nodes=200_000, depth=128)
+_MOST_SECRETS: Final = 1_000
 _CHANGES: Final = 100
 _SHORTEST: Final = 4
-_TEXT: Final = 2_000
 
 
 class Verdict(StrEnum):
@@ -93,6 +96,8 @@ class Attempt:
 class Scrubber:
     """Makes bounded copies without what is secret: by name, and, in what a model wrote, wherever a secret value of the call stands.
 
+    Of a call with more than 1,000 secret values no text is kept at all.
+
     Args:
         tool: the tool.
         original: the original arguments by name.
@@ -100,7 +105,8 @@ class Scrubber:
 
     def __init__(self, tool: Tool, original: Mapping[str, Any]) -> None:
         self.tool = tool
-        self.secrets = sorted(_secret_texts(tool, original), key=len, reverse=True)
+        found = texts_of(_secret_values(tool, original)) if tool.guarded else []
+        self.secrets = None if found is None or len(found) > _MOST_SECRETS else found
 
     def arguments(self, value: Any) -> Any:
         """Arguments by name."""
@@ -109,8 +115,9 @@ class Scrubber:
     def said(self, value: Any) -> Any:
         """Anything that a model said."""
         redaction = self.tool.redaction
-        copied = snapshot(value, _BOUNDS) if redaction is None else redaction.value(value, _BOUNDS, known=self.tool.names)
-        return self._scrubbed(copied) if self.secrets else copied
+        bounds = _BOUNDS if self.secrets == [] else _UNCUT
+        copied = snapshot(value, bounds) if redaction is None else redaction.value(value, bounds, known=self.tool.names)
+        return copied if bounds is _BOUNDS else snapshot(self._scrubbed(copied), _BOUNDS)
 
     def text(self, text: str) -> str:
         """A text of toolbox's own, of bounded length; the values in it are masked where it is made, so only its words are looked at."""
@@ -124,30 +131,36 @@ class Scrubber:
 
     def _scrubbed(self, value: Any) -> Any:
         if isinstance(value, str):
-            for secret in self.secrets:
-                value = MASK if value == secret else value.replace(secret, MASK) if len(secret) >= _SHORTEST else value
-            return value
+            return self._scrubbed_text(value)
         if isinstance(value, dict):
-            return {self._scrubbed(key): self._scrubbed(item) for key, item in value.items()}
+            return {self._scrubbed_key(key): self._scrubbed(item) for key, item in value.items()}
         if isinstance(value, list):
             return [self._scrubbed(item) for item in value]
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return MASK if is_number and str(value) in self.secrets else value
+        return MASK if is_number and (self.secrets is None or str(value) in self.secrets) else value
+
+    def _scrubbed_key(self, key: str) -> str:
+        is_known = self.secrets is None and self.tool.bind.names.resolve(key) is not None
+        return key if is_known else self._scrubbed_text(key)
+
+    def _scrubbed_text(self, text: str) -> str:
+        if self.secrets is None:
+            return MASK
+        for secret in self.secrets:
+            text = MASK if text == secret else text.replace(secret, MASK) if len(secret) >= _SHORTEST else text
+        return text
 
 
-def _secret_texts(tool: Tool, original: Mapping[str, Any]) -> set[str]:
-    """The values of a call that may not be seen, as they may stand in a text: those that are not shown as they are."""
-    if not tool.guarded:
-        return set()
-    found: set[str] = set()
-    pending: list[tuple[Any, Any]] = [(snapshot(original), hidden(tool, original))]
-    while pending and len(found) < _SECRETS:
+def _secret_values(tool: Tool, original: Mapping[str, Any]) -> list[Any]:
+    """The values of a call that may not be seen: those that are not shown as they are."""
+    found: list[Any] = []
+    pending: list[tuple[Any, Any]] = [(snapshot(original, _WHOLE), hidden(tool, original, _WHOLE))]
+    while pending:
         value, shown = pending.pop()
-        if isinstance(value, dict):
-            pending.extend((item, shown.get(key) if isinstance(shown, dict) else None) for key, item in value.items())
-        elif isinstance(value, list):
-            is_list = isinstance(shown, list) and len(shown) == len(value)
-            pending.extend((item, shown[place] if is_list else None) for place, item in enumerate(value))
-        elif value is not None and not isinstance(value, bool) and value != shown and str(value).strip():
-            found |= {str(value), str(value).strip()}
+        if isinstance(value, dict) and isinstance(shown, dict):
+            pending.extend((item, shown.get(key)) for key, item in value.items())
+        elif isinstance(value, list) and isinstance(shown, list) and len(value) == len(shown):
+            pending.extend(zip(value, shown, strict=True))
+        elif value != shown and not (isinstance(value, str) and not value.strip()):
+            found += (value, value.strip()) if isinstance(value, str) else (value,)
     return found

@@ -250,12 +250,15 @@ class _Trace:
     def renamed(self, names: Names, came: Mapping[str, tuple[Any, Any]], made: Mapping[str, tuple[Any, Any]]) -> dict[str, str]:
         """Keys that are not declared, each to the declared one that it became: only where its words say so, as a synonym says nothing."""
         absent = [name for name in names.declared if name not in came]
+        unknown = [name for name in came if name not in names.declared and name not in made]
+        if not unknown or made.keys().isdisjoint(absent):
+            return {}
+        index = ChoiceIndex(absent)
         by_words: dict[str, list[str]] = {}
-        for name in came:
-            if name not in names.declared and name not in made and any(item in made for item in absent):
-                target = _named(name, absent)
-                if target is not None and target in made and (names.declared[target].required or _says_as_much(name, target)):
-                    by_words.setdefault(target, []).append(name)
+        for name in unknown:
+            target = _named(name, index)
+            if target is not None and target in made and (names.declared[target].required or _says_as_much(name, target)):
+                by_words.setdefault(target, []).append(name)
         return {keys[0]: target for target, keys in by_words.items() if len(keys) == 1}
 
     # -- values --------------------------------------------------------------------------------------------------------------------
@@ -420,12 +423,12 @@ def _by_name(names: Names, value: Mapping[Any, Any]) -> dict[str, tuple[Any, Any
     return found
 
 
-def _named(key: str, absent: list[str]) -> str | None:
+def _named(key: str, absent: ChoiceIndex) -> str | None:
     """The one parameter, of those that were not given, whose name says what a key says; the words that turn a meaning round are heeded."""
     if len(key) > LONGEST:
         return None
     try:
-        match = ChoiceIndex(absent).find(key, MatchLevel.TOKEN)
+        match = absent.find(key, MatchLevel.TOKEN)
     except AmbiguousMatch:
         return None
     return None if match is None or (match.risk is not None and match.risk > Risk.WARNING) else str(match.choice)

@@ -14,21 +14,19 @@ from toolbox.coercion import Coercer, build_coercer
 from toolbox.coercion.numerals import read_numeral
 from toolbox.coercion.scalars import NO_VALUE_WORDS
 from toolbox.diagnostics import INVALID, Outcome, Risk
-from toolbox.errors import AmbiguousMatch, PayloadError
+from toolbox.errors import PayloadError
 from toolbox.json_values import json_value
-from toolbox.matching import ChoiceIndex, MatchLevel
-from toolbox.matching.keys import LONGEST, fold, without_quotes
+from toolbox.matching.keys import bare, without_quotes
 from toolbox.payload import check_limits, parse_json
 from toolbox.policy import Limits, Policy
 from toolbox.recovery.equality import exact, same
 from toolbox.recovery.moments import is_moment_said
 from toolbox.recovery.quantities import Label, number_said
-from toolbox.types import ABSENT, Document, EnumType, IntegerType, NullType, NumberType, StringType, Type
+from toolbox.types import ABSENT, Document, IntegerType, NullType, NumberType, StringType, Type
 
 __all__ = ["holds_mapping", "is_converted", "pieces_of", "reading_of"]
 
 _LIMITS: Final = Limits()
-_SHORTEST_TYPO: Final = 5
 _SEPARATORS: Final = tuple(map(re.compile, (r"\n", r";", r",\s*and\s+|,", r"\|", r",|\s+and\s+")))
 _LONGEST_LIST: Final = 1_000
 
@@ -71,8 +69,6 @@ def reading_of(node: Type, before: Any, after: Any, label: Label) -> str | None:
     """Name of the rule by which a scalar that did not fit says another one, or None."""
     if after is None:
         return "no value" if isinstance(node, NullType) and _says_nothing(before) else None
-    if isinstance(node, EnumType):
-        return "choice" if isinstance(before, str) and _is_choice_said(node, before, after) else None
     if isinstance(node, NumberType):
         return "number" if isinstance(before, str) and _is_number_said(node, before, after, label) else None
     if isinstance(node, StringType) and isinstance(after, str):
@@ -96,8 +92,7 @@ def _text_reading(node: StringType, before: Any, after: str) -> str | None:
     if isinstance(before, str):
         if node.format in ("date", "time", "date-time") and is_moment_said(before, after, node.format):
             return "date"
-        # Case, white space and quotes around it: no letter is another one.
-        return "spelling" if without_quotes(fold(before)) == without_quotes(fold(after)) != "" else None
+        return "spelling" if _is_spelled_alike(before, after) else None
     if isinstance(before, bool):
         return "text" if after == ("true" if before else "false") else None
     if isinstance(before, Mapping | list):
@@ -108,36 +103,20 @@ def _text_reading(node: StringType, before: Any, after: str) -> str | None:
     return None
 
 
-def _is_choice_said(node: EnumType, before: str, after: Any) -> bool:
-    """Whether a text stands for a choice: by the cascade up to TOKEN where that is no risk, or with one letter amiss."""
-    if len(before) > LONGEST:
-        return False
-    index = ChoiceIndex(node.values, node.aliases)
-    try:
-        match = index.find(before, MatchLevel.TOKEN)
-        if match is None:
-            match = index.find(before, MatchLevel.TYPO)
-            if match is None or match.level is not MatchLevel.TYPO or not _is_slip(before, match.choice):
-                return False
-        elif match.risk is not None and match.risk > Risk.WARNING:
-            return False
-    except AmbiguousMatch:
-        return False
-    return same(match.choice, after)
+def _is_spelled_alike(before: str, after: str) -> bool:
+    """Whether two texts are the same but for white space and quotes around them, and for case where it says nothing.
+
+    A text in one case ("eur", "SW1A", "Berlin") says nothing with it. Where cases are mixed ("AbC1") they may tell one code from another.
+    """
+    one, other = without_quotes(bare(before)), without_quotes(bare(after))
+    if not one or one == other:
+        return bool(one)
+    is_one_case = one in (one.lower(), one.upper(), one.capitalize()) or one.istitle()
+    return is_one_case and len(one) == len(other) and all(map(_is_same_letter, one, other))
 
 
-def _is_slip(before: str, choice: object) -> bool:
-    """Whether two texts differ by one letter, and not by the first: "hgih" is two, "atypical" is no "typical"."""
-    one, other = fold(before), fold(str(choice))
-    if min(len(one), len(other)) < _SHORTEST_TYPO or one[0] != other[0] or abs(len(one) - len(other)) > 1:
-        return False
-    if any(letter.isdigit() for letter in one + other):
-        return False
-    start = 0
-    while start < min(len(one), len(other)) and one[start] == other[start]:
-        start += 1
-    rest, wanted = one[start:], other[start:]
-    return rest[1:] == wanted[1:] or rest[1:] == wanted or rest == wanted[1:]
+def _is_same_letter(one: str, other: str) -> bool:
+    return one == other or (one.lower() == other.lower() and one.upper() == other.upper())
 
 
 def pieces_of(text: str, count: int, *, numbers: bool) -> list[list[str]]:
