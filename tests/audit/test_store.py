@@ -432,6 +432,14 @@ def test_a_record_by_its_id(filled: AuditStore) -> None:
         (lambda store: store.records(order="random"), "'oldest' or 'newest'"),
         (lambda store: store.prune(), "before="),
         (lambda store: store.prune(older_than="old"), "older_than="),
+        (lambda store: store.prune(before=float("nan")), "before= is not a number"),
+        (lambda store: store.records(status=5), "status '5' is none of running, done"),
+        (lambda store: store.records(status=[[]]), "is none of running, done"),
+        (lambda store: store.records(tool=["a"]), r'tool=\["a"\]: expected text'),
+        (lambda store: store.records(model=5), "model=5: expected text"),
+        (lambda store: store.count(conversation_id={}), "conversation_id={}: expected text"),
+        (lambda store: store.records(limit="x"), 'limit="x": expected a number of records'),
+        (lambda store: store.append(5), "append.. takes records, and not 5"),
     ],
 )
 def test_what_cannot_be_asked(store: AuditStore, ask: Callable[[AuditStore], object], said: str) -> None:
@@ -744,6 +752,37 @@ def test_a_setting_that_is_none(tmp_path: Path) -> None:
         AuditStore(tmp_path / "audit.db", processes="two")  # type: ignore[arg-type]  # which is the case
     assert error.value.reason == "misused"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_more_than_there_can_be(filled: AuditStore) -> None:
+    """A number that no database holds means all."""
+    every = filled.count()
+    assert filled.prune(keep=10**30) == 0
+    assert len(list(filled.records(limit=10**30))) == every > 0
+
+
+@pytest.mark.parametrize(
+    "options", [{"timeout_s": "x"}, {"timeout_s": -1}, {"timeout_s": float("nan")}, {"unknown_after_s": None}, {"unknown_after_s": True}]
+)
+def test_a_time_that_is_none(tmp_path: Path, options: dict[str, Any]) -> None:
+    """It is refused before a file is made, by its name."""
+    with pytest.raises(StoreError, match=f"{next(iter(options))}=.*: expected a number of seconds") as error:
+        AuditStore(tmp_path / "audit.db", **options)
+    assert error.value.reason == "misused"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_may_be_waited_for_without_end(tmp_path: Path) -> None:
+    """As long as the database can be told to."""
+    with AuditStore(tmp_path / "audit.db", timeout_s=float("inf")) as store:
+        store(a_record())
+        assert store.count() == 1
+
+
+def test_a_name_that_is_too_long(tmp_path: Path) -> None:
+    """The operating system's refusal is a `StoreError` like any other."""
+    with pytest.raises(StoreError, match="unable to open"):
+        AuditStore(tmp_path / ("x" * 5_000))
 
 
 def test_a_store_in_memory() -> None:

@@ -1627,6 +1627,73 @@ def test_what_is_no_store_is_refused_at_once(wrong: Any) -> None:
         ReviewQueue(wrong)
 
 
+MISUSES = [
+    # what is called, and what is said of it
+    (lambda queue, item, registry: queue.items(limit="x"), "limit= must be a number of items"),
+    (lambda queue, item, registry: queue.items(limit=-1), "limit= must be a number of items"),
+    (lambda queue, item, registry: queue.items(tool=5), "tool= must be the name of a tool"),
+    (lambda queue, item, registry: queue.items(state=[]), "is no state of an item"),
+    (lambda queue, item, registry: queue.get(5), "there is no item 5"),
+    (lambda queue, item, registry: queue.find([]), "there is no item"),
+    (lambda queue, item, registry: queue.resolve(item, [], by="ada"), "expected 'done', 'failed' or 'not_run'"),
+    (lambda queue, item, registry: queue.resolve(item, "done", by="ada", reason=5), "reason= must be text"),
+    (lambda queue, item, registry: queue.reject(item, by="ada", reason=5), "reason= must be text"),
+    (lambda queue, item, registry: queue.reject(item, by=5), "by= must name who does it"),
+    (lambda queue, item, registry: queue.approve([], by="ada", shown_hash="x"), "there is no item"),
+    (lambda queue, item, registry: queue.run(registry, []), "there is no item"),
+    (lambda queue, item, registry: queue.run(registry, item, secrets=5), "secrets= must be the values"),
+    (lambda queue, item, registry: queue.restore(5), "item= must be a ReviewItem"),
+    (lambda queue, item, registry: queue.decision(item, timeout_s="x"), "timeout_s= must be a number of seconds"),
+    (lambda queue, item, registry: queue.decision(item, every_s=0), "every_s= must be a number of seconds of at least 0.001"),
+    (lambda queue, item, registry: asyncio.run(queue.adecision(item, timeout_s=-1)), "timeout_s= must be a number of seconds"),
+    (lambda queue, item, registry: queue.run(5, item), "registry must be a Registry, and is 5"),
+    (lambda queue, item, registry: queue.correct(item, {"n": 2}, by="ada", registry={}), "registry must be a Registry"),
+]
+
+
+@pytest.mark.parametrize(("use", "said"), MISUSES, ids=[said for _, said in MISUSES])
+def test_what_cannot_be_meant(local: AuditStore, use: Callable[[ReviewQueue, str, Registry], object], said: str) -> None:
+    """It is refused with what is wanted, and nothing has changed."""
+    queue = ReviewQueue(local)
+    registry = Registry(review=queue)
+
+    def go(n: int) -> None:
+        """Go."""
+
+    registry.register(go, approval="always")
+    registry.run("go", {"n": 1})
+    (item,) = queue.items()
+    queue.approve(item.id, by="ada", shown_hash=item.hash)
+    before = queue.get(item.id)
+    with pytest.raises((ReviewError, TypeError), match=said):
+        use(queue, item.id, registry)
+    assert queue.get(item.id) == before
+    assert queue.events([]) == []  # type: ignore[arg-type]  # which is the case
+    assert queue.items(limit=0) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"expires_after_s": "x"}, "expires_after_s= must be a number of seconds, or None"),
+        ({"expires_after_s": -1}, "expires_after_s= must be a number of seconds, or None"),
+        ({"unknown_after_s": None}, "unknown_after_s= must be a number of seconds"),
+        ({"on_waiting": 5}, "on_waiting= must be a function"),
+        ({"on_decided": "x"}, "on_decided= must be a function"),
+        ({"clock": 5}, "clock= must be a function"),
+        ({"bury": 5}, "bury=5: expected a list of 'rejected' and 'expired'"),
+        ({"bury": ["waiting"]}, r"bury=\[\"waiting\"\]: expected a list"),
+        ({"bury": [[]]}, "expected a list of 'rejected' and 'expired'"),
+        ({"dead_letters": 5}, "dead_letters must be callable"),
+    ],
+)
+def test_a_queue_that_cannot_be(local: AuditStore, options: dict[str, Any], said: str) -> None:
+    """What is wrong with it is said when it is made."""
+    with pytest.raises(ReviewError, match=said) as error:
+        ReviewQueue(local, **options)
+    assert error.value.reason == "misused"
+
+
 # -- what may go wrong around a run --------------------------------------------------------------------------------------------------
 
 

@@ -56,6 +56,7 @@ _ERRNO: Final = {
     errno.EPERM: "permission",
     errno.ENOENT: "missing_folder",
     errno.EIO: "disk",
+    errno.ENAMETOOLONG: "url",
 }
 _ADVICE: Final = {
     "permission": "give this user the right to read and write there",
@@ -97,7 +98,10 @@ def _reason(error: BaseException, original: Any, address: Address) -> str:
     if isinstance(original, sqlite3.Error):
         code = getattr(original, "sqlite_errorcode", None)
         found = _SQLITE.get(code & 0xFF, "failed") if isinstance(code, int) else "failed"
-        return _why_unopened(address) if found == "unopened" or (found == "disk" and address.path and address.path.is_dir()) else found
+        try:
+            return _why_unopened(address) if found == "unopened" or (found == "disk" and address.path and address.path.is_dir()) else found
+        except OSError as refused:  # such as a name that is too long, or a folder that may not be entered
+            return _ERRNO.get(refused.errno or 0, "failed")
     if isinstance(error, exc.TimeoutError):
         return "locked"
     if _is_of_driver(original):

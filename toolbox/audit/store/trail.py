@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 import weakref
@@ -28,6 +29,10 @@ _T = TypeVar("_T")
 
 _DAY: Final = 86_400.0
 _REMEMBERED: Final = 100_000
+_LONGEST_WAIT: Final = 2_000_000.0
+"""In milliseconds still a number of 32 bits, as both databases take it."""
+_MOST: Final = (1 << 63) - 1
+"""The largest number that both databases hold."""
 
 
 class AuditStore:
@@ -68,9 +73,15 @@ class AuditStore:
 
         if processes not in ("one", "many"):
             raise StoreError("misused", f"processes={processes!r}: expected 'one' or 'many'")
+        _check_span(timeout_s, "timeout_s")
+        _check_span(unknown_after_s, "unknown_after_s")
         self.unknown_after_s = float(unknown_after_s)
         self._database = Database(
-            read_address(url, read_only=read_only), processes=processes, timeout_s=float(timeout_s), write=write, opened=begin_session
+            read_address(url, read_only=read_only),
+            processes=processes,
+            timeout_s=min(float(timeout_s), _LONGEST_WAIT),
+            write=write,
+            opened=begin_session,
         )
         # How many changes of a record were written when it was opened.
         self._written: dict[Any, int] = {}
@@ -130,6 +141,8 @@ class AuditStore:
         """
         from toolbox.audit.store.writing import Ending
 
+        if not isinstance(records, Iterable):
+            raise StoreError("misused", f"append() takes records, and not {shorten(records)}; for one, call the store with it")
         items = [_entry(Ending, record, None) for record in records]
         if items:
             self._database.put(items)
@@ -200,7 +213,7 @@ class AuditStore:
         from toolbox.audit.store.reading import read_records
 
         wanted = self._wanted(tool, since, until, status, model, conversation_id)
-        _check_count(limit, "limit")
+        limit = _count(limit, "limit")
         if order not in ("oldest", "newest"):
             raise StoreError("misused", f"order={order!r}: expected 'oldest' or 'newest'")
         return read_records(self._database, wanted, limit=limit, is_newest_first=order == "newest")
@@ -266,7 +279,7 @@ class AuditStore:
 
         if before is None and older_than is None and keep is None:
             raise StoreError("misused", "prune() takes before=, older_than= or keep=; without any, nothing would be left")
-        _check_count(keep, "keep")
+        keep = _count(keep, "keep")
         limits = [_seconds(before, "before")] if before is not None else []
         if older_than is not None:
             limits.append(time.time() - _seconds(older_than, "older_than"))
@@ -298,12 +311,15 @@ class AuditStore:
     ) -> Wanted:
         from toolbox.audit.store.reading import Wanted
 
-        statuses = None if status is None else [status] if isinstance(status, str) else list(status)
+        texts: dict[str, Any] = {"tool": tool, "model": model, "conversation_id": conversation_id}
+        for name, text in texts.items():
+            if text is not None and not isinstance(text, str):
+                raise StoreError("misused", f"{name}={shorten(text)}: expected text")
         return Wanted(
             tool=tool,
             since=None if since is None else _seconds(since, "since"),
             until=None if until is None else _seconds(until, "until"),
-            statuses=None if statuses is None else tuple(_status(item) for item in statuses),
+            statuses=None if status is None else _statuses(status),
             model=model,
             conversation_id=conversation_id,
             record_id=record_id,
@@ -328,14 +344,31 @@ def _seconds(when: Any, name: str) -> float:
             )
         return when.timestamp()
     try:
-        return float(when)
+        seconds = float(when)
     except (TypeError, ValueError, OverflowError):
         raise StoreError("misused", f"{name}= takes seconds since the epoch or an aware datetime, not a {type(when).__name__}") from None
+    if math.isnan(seconds):
+        raise StoreError("misused", f"{name}= is not a number")
+    return seconds
 
 
-def _check_count(count: Any, name: str) -> None:
-    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 0):
+def _count(count: Any, name: str) -> int | None:
+    """A number of records; one that no database holds means all of them."""
+    if count is None:
+        return None
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
         raise StoreError("misused", f"{name}={shorten(count)}: expected a number of records, 0 or more")
+    return min(count, _MOST)
+
+
+def _check_span(seconds: Any, name: str) -> None:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or math.isnan(seconds) or seconds < 0:
+        raise StoreError("misused", f"{name}={shorten(seconds)}: expected a number of seconds, 0 or more")
+
+
+def _statuses(status: Any) -> tuple[str, ...]:
+    several = status if isinstance(status, Iterable) and not isinstance(status, str) else (status,)
+    return tuple(_status(item) for item in several)
 
 
 def _status(item: Any) -> str:

@@ -243,6 +243,8 @@ class Book:
 
         def work(connection: Connection) -> list[ReviewItem]:
             found: list[ReviewItem] = []
+            if limit == 0:
+                return found
             for row in connection.execute(wanted).mappings():
                 item = self._as_it_is(row)
                 if is_open and item.position in ENDED:
@@ -257,6 +259,8 @@ class Book:
 
     def events(self, item_id: str) -> list[ReviewEvent]:
         """What has happened to an item, oldest first."""
+        if not is_id(item_id):
+            return []
         wanted = select(events).where(events.c.item_id == item_id).order_by(events.c.position)
         return self.store.read(lambda connection: [event_of(row) for row in connection.execute(wanted).mappings()])
 

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
 from toolbox.audit import warn
 from toolbox.calls import Held
@@ -19,6 +19,19 @@ from toolbox.errors import ReviewError, StoreError, ToolboxError
 from toolbox.recording import in_thread
 from toolbox.recovery.review.item import ReviewEvent, ReviewItem
 from toolbox.recovery.review.letters import DeadLetterFile, DeadLetters
+from toolbox.recovery.review.misuse import (
+    buried,
+    check,
+    is_count,
+    is_function,
+    is_mapping,
+    is_object,
+    is_span,
+    is_text,
+    letters,
+    member,
+    person,
+)
 from toolbox.recovery.review.running import Ends, Run, claim, run, run_async, step_of, tool_of, unchanged, whole
 from toolbox.recovery.review.shown import (
     Proposal,
@@ -44,8 +57,7 @@ Hook = Callable[[ReviewItem], object]
 _WEEK: Final = 7 * 86_400.0
 _DAY: Final = 86_400.0
 _SECRETS_KEPT: Final = 1_000
-_LONGEST_NAME: Final = 200
-_BURIED: Final = frozenset({ReviewState.REJECTED, ReviewState.EXPIRED})
+_SHORTEST_LOOK: Final = 0.001
 _DECIDED: Final = frozenset({ReviewState.APPROVED, ReviewState.REJECTED, ReviewState.EXPIRED})
 _SETTLING: Final = {
     "done": ReviewStep.SETTLE_DONE,
@@ -81,7 +93,8 @@ class ReviewQueue:
 
     Raises:
         StoreError: the tables cannot be made.
-        ReviewError: `bury` names another state.
+        ReviewError: `bury` names another state, or something else is not what it must be.
+        TypeError: the store is none.
     """
 
     blocking = True
@@ -99,20 +112,23 @@ class ReviewQueue:
         unknown_after_s: float = _DAY,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        wrong = sorted(set(bury) - {state.value for state in _BURIED})
-        if wrong:
-            raise ReviewError("misused", f"bury={wrong[0]!r}: expected 'rejected' or 'expired'")
         if not hasattr(store, "transact"):
             raise TypeError(f"a ReviewQueue takes a store, such as AuditStore(...), and not {shorten(store)}")
+        check("on_waiting", on_waiting, is_function(on_waiting), "a function that takes an item")
+        check("on_decided", on_decided, is_function(on_decided), "a function that takes an item")
+        check("clock", clock, callable(clock), "a function that gives seconds since the epoch")
+        check("expires_after_s", expires_after_s, expires_after_s is None or is_span(expires_after_s), "a number of seconds, or None")
+        check("unknown_after_s", unknown_after_s, is_span(unknown_after_s), "a number of seconds")
+        wanted = buried(bury)
         # Loaded with the first queue: whoever only names the class may do so without the extra.
         from toolbox.recovery.review.book import Book
 
         self.on_waiting = on_waiting
         self.on_decided = on_decided
         self.expires_after_s = expires_after_s
-        self.dead_letters: DeadLetters = _letters(store, dead_letters)
+        self.dead_letters: DeadLetters = letters(store, dead_letters)
         self._clock = clock
-        self._book = Book(store, clock, unknown_after_s, [ReviewState(state) for state in bury])
+        self._book = Book(store, clock, unknown_after_s, wanted)
         self._ends = Ends(self._book)
         self._tools: dict[str, Tool] = {}
         self._secrets: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
@@ -222,8 +238,9 @@ class ReviewQueue:
             Whether it was put there: False where the queue has it already, or where the same call has come again and waits.
 
         Raises:
-            ReviewError: what it shows is not what its hash says.
+            ReviewError: it is no item, or what it shows is not what its hash says.
         """
+        check("item", item, isinstance(item, ReviewItem), "a ReviewItem, such as one of DeadLetterFile(path).items()")
         if item.arguments is not None and item.hash != hash_of(item.tool, item.version, item.arguments, item.invoked or {}):
             raise ReviewError("hash", f"the dead letter {item.id} was changed: its hash is not that of what it shows", item.id)
         now = self._clock()
@@ -293,11 +310,13 @@ class ReviewQueue:
             is_open: only what waits for something: a decision, a run, the end of a run, or somebody who finds out how it ended.
 
         Raises:
-            ReviewError: there is no such state.
+            ReviewError: there is no such state, or an argument is not what it must be.
             StoreError: they cannot be read.
         """
-        wanted = None if state is None else _member(ReviewState, state, "state of an item")
-        running = None if run is None else _member(RunState, run, "state of a run")
+        check("tool", tool, is_text(tool), "the name of a tool, or None")
+        check("limit", limit, limit is None or is_count(limit), "a number of items of at least 0, or None")
+        wanted = None if state is None else member(ReviewState, state, "state of an item")
+        running = None if run is None else member(RunState, run, "state of a run")
         return self._book.listed(wanted, running, tool, limit, is_open=is_open)
 
     def events(self, item_id: str) -> list[ReviewEvent]:
@@ -329,12 +348,12 @@ class ReviewQueue:
         Raises:
             ReviewError: the arguments do not fit the tool, or the item may not be corrected any more.
         """
-        who = _person(by)
+        who = person(by)
         item = self._book.get(item_id)
         tool = self._tool(item, registry)
-        if not _is_object(arguments):
+        if not is_object(arguments):
             raise ReviewError("arguments", "the arguments must be an object of JSON values by name", item_id)
-        given = examine_given(tool, arguments, item, self._secrets.get(item_id, {}))
+        given = examine_given(tool, arguments, item, self._known(item_id))
         if approve and given.converted:
             text = (
                 f"to be approved at once, every value must stand there as the function gets it, and {given.converted[0]}: "
@@ -366,7 +385,7 @@ class ReviewQueue:
         Raises:
             ReviewError: the item is another one than was shown, does not fit the tool any more, or may not be approved.
         """
-        who = _person(by)
+        who = person(by)
         item = self._book.get(item_id)
         tool = tool_of(registry, item) if registry is not None else self._tools.get(item.tool)
 
@@ -380,7 +399,7 @@ class ReviewQueue:
 
         if tool is not None and item.position.state in (ReviewState.WAITING, ReviewState.CORRECTED):
             as_shown(item)
-            unchanged(tool, item, self._secrets.get(item_id, {}))
+            unchanged(tool, item, self._known(item_id))
         self._ends.catch_up()
         return self._decided(self._book.take(item_id, ReviewStep.APPROVE, who, change=as_shown))
 
@@ -390,8 +409,9 @@ class ReviewQueue:
         Raises:
             ReviewError: it may not be rejected any more.
         """
+        check("reason", reason, is_text(reason), "text")
         self._ends.catch_up()
-        return self._decided(self._book.take(item_id, ReviewStep.REJECT, _person(by), note=reason or None))
+        return self._decided(self._book.take(item_id, ReviewStep.REJECT, person(by), note=reason or None))
 
     def resolve(self, item_id: str, outcome: Literal["done", "failed", "not_run"], *, by: str, reason: str = "") -> ReviewItem:
         """Say what became of a run whose end nobody knows, once a person has found out.
@@ -405,10 +425,11 @@ class ReviewQueue:
         Raises:
             ReviewError: its end is known, or it is still running.
         """
-        step = _SETTLING.get(outcome)
+        step = _SETTLING.get(str(outcome))
         if step is None:
-            raise ReviewError("misused", f"outcome={outcome!r:.60}: expected 'done', 'failed' or 'not_run'", item_id)
-        return self._book.take(item_id, step, _person(by), note=reason or None)
+            raise ReviewError("misused", f"outcome={shorten(outcome)}: expected 'done', 'failed' or 'not_run'", item_id)
+        check("reason", reason, is_text(reason), "text")
+        return self._book.take(item_id, step, person(by), note=reason or None)
 
     def expire(self) -> list[ReviewItem]:
         """Put on record whose time has run out, and which runs were lost; deliver dead letters that are owed. To be called now and then.
@@ -446,6 +467,7 @@ class ReviewQueue:
         Raises:
             ReviewError: there is no such item.
         """
+        _check_waiting(timeout_s, every_s)
         until = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
             with self._changed:
@@ -459,6 +481,7 @@ class ReviewQueue:
         """The asynchronous twin of `decision`."""
         import asyncio
 
+        _check_waiting(timeout_s, every_s)
         until = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
             item = await in_thread(partial(self.get, item_id))
@@ -503,7 +526,7 @@ class ReviewQueue:
             MissingContext: an injected parameter has no value; the item can be run again.
             StoreError: the item could not be claimed; nothing was run.
         """
-        who = _person(by)
+        who = person(by)
         return self._forgotten(run(self._claimed(registry, item_id, who, secrets, context, timeout_s, metadata), self._ends, who), item_id)
 
     async def arun(
@@ -519,7 +542,7 @@ class ReviewQueue:
         metadata: Mapping[str, Any] | None = None,
     ) -> ToolResult:
         """The asynchronous twin of `run`; a run that is cancelled leaves the item `unknown`."""
-        who = _person(by)
+        who = person(by)
         claiming = partial(self._claimed, registry, item_id, who, secrets, context, timeout_s, metadata)
         return self._forgotten(await run_async(claiming, self._ends, who), item_id)
 
@@ -533,9 +556,10 @@ class ReviewQueue:
         timeout_s: float | None,
         metadata: Mapping[str, Any] | None,
     ) -> Run:
+        check("secrets", secrets, is_mapping(secrets), "the values of secret arguments by name")
         self._ends.catch_up()
         said = {"context": context, "timeout_s": timeout_s, "metadata": metadata}
-        return claim(self._book, registry, item_id, who, self._secrets.get(item_id, {}), secrets, said)
+        return claim(self._book, registry, item_id, who, self._known(item_id), secrets, said)
 
     def _forgotten(self, result: ToolResult, item_id: str) -> ToolResult:
         """The result; what is secret of an item that has run is not needed any more, however it ended."""
@@ -544,6 +568,10 @@ class ReviewQueue:
         return result
 
     # -- around it ---------------------------------------------------------------------------------------------------------------
+
+    def _known(self, item_id: Any) -> Mapping[str, Any]:
+        """What is secret of an item, as far as this process still holds it."""
+        return self._secrets.get(item_id, {}) if isinstance(item_id, str) else {}
 
     def _tool(self, item: ReviewItem, registry: Tools | None) -> Tool:
         if registry is not None:
@@ -605,32 +633,6 @@ class ReviewQueue:
         return f"<ReviewQueue on {self._book.store!r}>"
 
 
-def _letters(store: Any, wanted: DeadLetters | str | Path | None) -> DeadLetters:
-    if wanted is None:
-        path = getattr(store, "path", None)
-        return DeadLetterFile("toolbox-dead-letters.jsonl" if path is None else f"{path}.dead-letters.jsonl")
-    if isinstance(wanted, str | Path):
-        return DeadLetterFile(wanted)
-    if not callable(wanted):
-        raise ReviewError("misused", f"dead_letters must be callable with an item, or the path of a file, and is a {type(wanted).__name__}")
-    return wanted
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
-
-
-def _person(by: Any) -> str:
-    if not isinstance(by, str) or not by.strip() or len(by) > _LONGEST_NAME:
-        raise ReviewError("misused", f"by= must name who does it, in 1 to {_LONGEST_NAME} characters")
-    return by
-
-
-_E = TypeVar("_E", ReviewState, RunState)
-
-
-def _member(kind: type[_E], word: str, what: str) -> _E:
-    try:
-        return kind(word)
-    except ValueError:
-        raise ReviewError("misused", f"{shorten(word)} is no {what}: send one of {', '.join(item.value for item in kind)}") from None
+def _check_waiting(timeout_s: Any, every_s: Any) -> None:
+    check("timeout_s", timeout_s, timeout_s is None or is_span(timeout_s), "a number of seconds, or None")
+    check("every_s", every_s, is_span(every_s, _SHORTEST_LOOK), f"a number of seconds of at least {_SHORTEST_LOOK}")

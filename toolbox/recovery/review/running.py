@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from toolbox.audit import warn
 from toolbox.audit.store.sessions import this_session
 from toolbox.calls import Call, Services
+from toolbox.diagnostics import shorten
 from toolbox.dispatch import walk, walk_async
 from toolbox.errors import (
     ApprovalPending,
@@ -65,7 +66,10 @@ def tool_of(tools: Tools, item: ReviewItem) -> Tool:
 
     Raises:
         ReviewError: there is none of this name.
+        TypeError: it is no registry that holds tools.
     """
+    if not isinstance(getattr(tools, "services", None), Services):
+        raise TypeError(f"registry must be a Registry, and is {shorten(tools)}")
     try:
         return tools[item.tool]
     except UnknownTool as error:
