@@ -35,6 +35,8 @@ def refund(order: int, amount: Decimal, note: str = "") -> str:
         os._exit(3)
     with Path("effects").open("a") as file:
         file.write(f"{order} {amount}\\n")
+    if note == "vanish":
+        Path("audit.db").rename("away.db")
     if note == "fail":
         raise RuntimeError("the bank is closed")
     return f"{amount} for order {order}"
@@ -480,3 +482,20 @@ def test_without_the_extra(start: Callable[..., Any], folder: Path) -> None:
     done = start("review", "list", "audit.db", PYTHONPATH=f"{folder}{os.pathsep}{Path(main.__code__.co_filename).parents[2]}")
     assert done.code == 2
     assert "toolbox-dispatch[store]" in done.err
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_store_that_goes_away_while_the_call_runs(queue: Queue, capsys: pytest.CaptureFixture[str], as_json: bool) -> None:
+    """The call ran, so its result is shown; that its end is not on record is said, with what to do."""
+    item_id = queue.hold("refund", {"order": 7, "amount": "5", "note": "vanish"})
+    options = ["--tools", "desk.py", *(["--json"] if as_json else [])]
+    assert main(["review", "approve", "audit.db", item_id, "--hash", queue.hash(item_id), *options]) == 0
+    said = capsys.readouterr()
+    assert queue.effects == ["7 5"]
+    assert "it ran, but how it ended is not on record" in said.err
+    assert f"toolbox review resolve audit.db {item_id}" in said.err
+    if as_json:
+        told = json.loads(said.out)
+        assert (told["ok"], told["result"], told["item"]["run"]) == (True, "5 for order 7", "unknown")
+    else:
+        assert said.out == "5 for order 7\n"

@@ -14,6 +14,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -300,7 +301,8 @@ class Reviews:
         self, queue: ReviewQueue, registry: Registry, item_id: str, secrets: Mapping[str, Any] | None, *, approved: bool = False
     ) -> int:
         """Run what is approved; where that cannot be, say so, and that it was approved a moment ago."""
-        _check_secrets(queue.get(item_id), secrets)
+        before = queue.get(item_id)
+        _check_secrets(before, secrets)
         try:
             # What the tool prints is not its result.
             with contextlib.redirect_stdout(sys.stderr):
@@ -309,9 +311,21 @@ class Reviews:
             if not approved and isinstance(error, ReviewError | StoreError):
                 raise
             return self._refused(error, "approved, but not run" if approved else "not run", item_id)
-        item = queue.get(item_id)
-        self._tell_result(item, result)
+        self._tell_result(self._after_run(queue, before), result)
         return 0 if result.ok else 1
+
+    def _after_run(self, queue: ReviewQueue, before: ReviewItem) -> ReviewItem:
+        """The item after its run. Where its end is not on record, nobody will know of it once this process has ended, and that is said."""
+        try:
+            item = queue.get(before.id)
+            why = "the store could not be written to"
+        except (ReviewError, StoreError) as error:
+            item, why = replace(before, run=RunState.RUNNING), str(error)
+        if item.run is not RunState.RUNNING:
+            return item
+        where = f"toolbox review resolve {self.place} {item.id}"
+        self.printer.block(visible(f"it ran, but how it ended is not on record ({why}): say it with {where}"), err=True)
+        return replace(item, run=RunState.UNKNOWN)
 
     def _tell_result(self, item: ReviewItem, result: ToolResult) -> None:
         value = snapshot(result.value, BOUNDS)
