@@ -16,6 +16,7 @@ import msgspec
 import pydantic
 import pytest
 
+from toolbox.diagnostics import shorten
 from toolbox.json_values import Bounds, duration_text, json_text, json_value, snapshot
 from toolbox.types import ABSENT
 
@@ -59,6 +60,16 @@ class Loud:
 
     def __repr__(self) -> str:
         raise RuntimeError
+
+
+class Leaving:
+    """Showing it leaves the program."""
+
+    def __repr__(self) -> str:
+        raise SystemExit
+
+    def __str__(self) -> str:
+        raise SystemExit
 
 
 class Quiet:
@@ -188,3 +199,9 @@ def test_json_text() -> None:
     """The text is compact JSON of one line, in ASCII where asked for."""
     assert json_text({"a": ["\u00e4\n", None]}) == '{"a": ["\u00e4\\n", null]}'
     assert json_text("\u00e4", ascii_only=True) == '"\\u00e4"'
+
+
+def test_a_value_that_would_leave_the_program_is_named() -> None:
+    """Whatever its own methods raise, but for an interrupt, a copy for the record ends nothing."""
+    assert snapshot([Leaving(), 1]) == ["<Leaving>", 1]
+    assert shorten(Leaving()) == "a Leaving"

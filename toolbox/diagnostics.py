@@ -14,6 +14,7 @@ from enum import Enum, IntEnum, StrEnum
 from typing import Any, Final
 
 __all__ = [
+    "FOREIGN",
     "INVALID",
     "MASK",
     "CoercionReport",
@@ -148,6 +149,10 @@ def _key_text(key: object) -> str:
     return f"['{escaped}']"
 
 
+FOREIGN: Final = (Exception, SystemExit, GeneratorExit)
+"""What the methods of a value, an exception or a class of someone's own may raise; an interrupt is nobody's but the user's."""
+
+
 def shorten(value: object, limit: int = VALUE_SHOWN) -> str:
     """A value as one line of text of about `limit` characters at most; never raises, never walks a large value whole.
 
@@ -158,7 +163,7 @@ def shorten(value: object, limit: int = VALUE_SHOWN) -> str:
     """
     try:
         text = _brief(value, limit, 3)
-    except Exception:  # noqa: BLE001 - a value's own __repr__ or __str__ may do anything
+    except FOREIGN:
         text = f"a {type(value).__name__}"
     return text if len(text) <= limit + 8 else text[: limit - 3] + "..."
 

@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+from toolbox.diagnostics import FOREIGN
 from toolbox.types import ABSENT
 
 __all__ = ["KEPT", "Bounds", "json_text", "json_value", "snapshot"]
@@ -145,7 +146,7 @@ class _Snapshot:
             return value
         try:
             return self.scalar(value) if isinstance(value, str | int | float) else self.compound(value, depth)
-        except Exception:  # noqa: BLE001 - a value's own methods may do anything
+        except FOREIGN:
             return f"<{type(value).__name__}>"
 
     def scalar(self, value: Any) -> Any:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from toolbox.diagnostics import ABSENT, MASK, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, path_text
+from toolbox.diagnostics import ABSENT, FOREIGN, MASK, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, path_text
 from toolbox.json_values import KEPT, Bounds, snapshot
 from toolbox.redaction import Redaction
 from toolbox.tools import Tool
@@ -154,7 +154,7 @@ def hidden(tool: Tool, value: Any, bounds: Bounds = KEPT) -> Any:
         return snapshot(redaction.unread(value), bounds) if is_text else redaction.value(value, bounds, known=tool.names)
     try:
         shown = {key: item if shows(tool, str(key)) else MASK for key, item in value.items()}
-    except Exception:  # noqa: BLE001 - a mapping of someone's own may do anything
+    except FOREIGN:
         return MASK
 
     def is_secret(key: str) -> bool:
@@ -179,7 +179,7 @@ def message_of(error: BaseException, tool: Tool, report: CoercionReport) -> str:
     """The text of an exception: bounded, printable, secret values masked."""
     try:
         words = str(error)
-    except (Exception, SystemExit, GeneratorExit):  # noqa: BLE001 - an exception's own __str__ may raise
+    except FOREIGN:
         words = ""
     redaction = tool.redaction
     secrets = _secret_texts(tool, report) if tool.guarded else []

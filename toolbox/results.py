@@ -43,10 +43,10 @@ class ToolResult:
     """How a call ended.
 
     Attributes:
-        ok: whether the function ran and returned (or a fallback handler answered).
+        ok: whether the function ran and returned (or a fallback handler, or a recovery, answered).
         value: what it returned; None when it did not.
         error: the error when it did not; its text is made for the model.
-        report: what happened to the arguments; None when the call did not come that far.
+        report: what happened to the arguments as they came, also where they were then corrected; None when the call did not come that far.
         tool: name of the tool, as resolved.
         call_id: the provider's id of the call.
     """

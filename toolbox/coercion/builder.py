@@ -12,7 +12,7 @@ from typing import Any
 
 from toolbox.coercion.expected import expectation
 from toolbox.coercion.judge import BEST_EFFORT, STRING, WARNING, Judge
-from toolbox.diagnostics import INVALID, FailureReason, Outcome, Path, path_text
+from toolbox.diagnostics import FOREIGN, INVALID, FailureReason, Outcome, Path, path_text
 from toolbox.policy import Policy
 from toolbox.types import CONSTRAINTS, Ref, Type
 
@@ -102,7 +102,7 @@ def constructed(coerce: Coercer, node: Type, builder: Builder) -> Coercer:
             return INVALID
         try:
             return check(made) if is_made and check is not None else construct(made)
-        except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - a constructor is the author's and may raise anything
+        except FOREIGN as error:  # a constructor is the author's
             return _rejected(error, expected, value, made, path, out)
 
     return coerce_and_construct
@@ -122,7 +122,7 @@ def _rejected(error: BaseException, expected: str, value: Any, made: Any, path: 
         return INVALID
     try:
         words = str(error)
-    except Exception:  # noqa: BLE001 - an exception of the author's may have a text that raises
+    except FOREIGN:
         words = ""
     if isinstance(error, KeyError):
         words = ""
