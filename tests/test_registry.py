@@ -823,6 +823,8 @@ def test_flights_under_each_policy() -> None:
     ("options", "words"),
     [
         ({"sinks": MemorySink()}, r"sinks must be a list of sinks, such as \[MemorySink\(...\)\]"),
+        ({"sinks": [1]}, r"a sink must be callable with a record, such as MemorySink\(\) or a function, and is 1"),
+        ({"sinks": [MemorySink]}, r"a sink must be callable with a record, .* and is .*MemorySink"),
         ({"sinks": "audit.db"}, r"sinks must be a list of sinks, such as \[AuditStore\(...\)\], and is a str"),
         ({"recovery": "gpt"}, r"recovery must be a Recovery, such as Recovery\(ask\)"),
         ({"recovery": lambda _: "x"}, r"recovery must be a Recovery, such as Recovery\(ask\), and is the function <lambda>"),

@@ -159,7 +159,10 @@ class Sinks:
         self._lock = threading.Lock()
         self._take(tuple(sinks))
 
-    def _take(self, sinks: tuple[Sink, ...]) -> None:
+    def _take(self, sinks: tuple[Any, ...]) -> None:
+        for item in sinks:
+            if not callable(item) or isinstance(item, type):
+                raise TypeError(f"a sink must be callable with a record, such as MemorySink() or a function, and is {shorten(item)}")
         # Whoever goes through one of these meanwhile goes through the tuple that was there.
         self.opening: tuple[Any, ...] = tuple(item for item in sinks if hasattr(item, "opened"))
         self.waits = any(getattr(item, "blocking", False) for item in sinks)

@@ -763,7 +763,11 @@ class Registry:
         return turn
 
     def add_sink(self, sink: Sink) -> None:
-        """Send finished audit records to one more place."""
+        """Send finished audit records to one more place.
+
+        Raises:
+            TypeError: it cannot be called with a record.
+        """
         self._services.sinks.add(sink)
 
     def remove_sink(self, sink: Sink) -> None:
