@@ -126,6 +126,7 @@ def test_each_call_counts_once(made: DriftReport) -> None:
         "refused": 4,
         "unknown_tool": 2,
         "statuses": {"done": 9, "refused": 4, "unknown_tool": 2, "failed": 1},
+        "not_run": 0,
     }
     for groups in (made.models, made.buckets):
         assert sum((item.tally for item in groups), Tally()).to_dict() == made.total.to_dict()
@@ -203,10 +204,12 @@ def test_secrets_are_as_on_record(registry: Registry, store: AuditStore) -> None
 def test_postgresql_says_the_same(postgres_url: str, registry: Registry, store: AuditStore) -> None:
     """The same records give the same report from a server: counts, rows, stretches of time and examples."""
     _run(registry, CALLS)
+    store.append([_stopped(1), _stopped(2, _coerced("$.limit")), _stopped(3, _coerced("$.items[0].price"), tool="order_items")])
     with AuditStore(postgres_url) as server:
         server.append(store.records())
         mine, theirs = drift_report(store).to_dict(), drift_report(server).to_dict()
         assert mine | {"made_at": ""} == theirs | {"made_at": ""}
+        assert (mine["total"]["calls"], mine["total"]["not_run"]) == (16, 3)
         times = [record.time for record in store.records()]
         options: list[dict[str, Any]] = [
             {"model": "small"},
@@ -442,7 +445,7 @@ def test_runs_that_no_model_asked_for_are_counted_apart(tmp_path: Path) -> None:
     total = report.total
     assert (total.calls, total.as_is, total.mended, total.refused) == (4, 2, 0, 2)
     assert report.followed == {"review": 1, "recovery": 1}
-    assert report.followed_texts == ["1 approved by a person and run", "1 corrected by a model and run again"]
+    assert report.uncounted_texts == ["1 approved by a person and run", "1 corrected by a model and run again"]
     assert "Not counted: 1 approved by a person and run; 1 corrected by a model and run again." in drift_page(report)
     assert replayed.unchecked[Unchecked.FOLLOWED].count == 2
 
@@ -496,3 +499,105 @@ def test_names_are_found_by_the_index(store: AuditStore) -> None:
     assert [item.parameter for item in store.read(work).changes] == ["limit"]
     assert any("toolbox_changes_drift" in plan for plan in plans)
     assert [plan for plan in plans if plan == "SCAN toolbox_changes"] == []
+
+
+def _stopped(number: int, *changes: Diagnostic, **fields: Any) -> AuditRecord:
+    """A call that the application did not run, such as for a missing value in the context."""
+    return _record(number, *changes, status=CallStatus.REFUSED, error="no value in the context", **fields)
+
+
+def test_what_the_application_did_not_run_is_in_no_share(store: AuditStore) -> None:
+    """Calls refused for a reason of the application have a number of their own; neither they nor their changes are the model's."""
+    store.append([_record(1, _coerced("$.a")), _record(2), _record(3, failures=(_failure("$.a"),))])
+    before = drift_report(store).to_dict()
+    stopped = [
+        _stopped(4),
+        _stopped(5, _coerced("$.a")),
+        _stopped(6, _coerced("$.b"), model="other"),
+        _stopped(7, _coerced("$.a"), tool="pay"),
+    ]
+    store.append(stopped)
+    report = drift_report(store)
+    total = report.total
+    assert (total.calls, total.as_is, total.mended, total.refused, total.not_run) == (3, 1, 1, 1, 4)
+    assert total.statuses == {"done": 2, "refused": 1}
+    assert [(item.name, item.tally.calls, item.tally.not_run) for item in report.tools] == [("search", 3, 3), ("pay", 0, 1)]
+    assert [(item.name, item.tally.calls, item.tally.not_run) for item in report.models] == [("m", 3, 3), ("other", 0, 1)]
+    after = report.to_dict()
+    for name in ("parameters", "changes", "refusals"):
+        assert after[name] == before[name]
+    assert report.uncounted_texts == ["4 not run for a reason of the application"]
+    page = drift_page(report)
+    assert "Not counted: 4 not run for a reason of the application." in page
+    assert '<div class="tile not_run"><dt>Not run</dt><dd>4</dd>' in page
+    assert sum((item.tally for item in report.buckets), Tally()).to_dict() == total.to_dict()
+
+
+def test_the_application_is_to_blame_by_the_rule_of_the_replay(store: AuditStore) -> None:
+    """Of every status, with failures and without: what the replay leaves out as another reason is what the report does not count."""
+    records = [
+        _record(2 * number + bool(failures), _coerced("$.a"), failures=failures, status=status)
+        for number, status in enumerate(CallStatus)
+        for failures in ((), (_failure("$.a"),))
+    ]
+    store.append(records)
+    report = drift_report(store)
+    registry = Registry()
+
+    @registry.tool(name="search")
+    def _search(a: int = 1) -> int:
+        """Search."""
+        return a
+
+    unchecked = replay(records, registry).unchecked
+    assert report.total.not_run == unchecked[Unchecked.OTHER_REASON].count == 4
+    assert report.total.calls == len(records) - 4
+
+
+def test_nothing_but_calls_that_were_not_run(store: AuditStore) -> None:
+    """Then there is nothing to say of a model, and that is what the page says."""
+    store.append([_stopped(1, _coerced("$.a"))])
+    report = drift_report(store)
+    assert (report.total.calls, report.total.not_run, report.drifts, report.parameters) == (0, 1, [], ())
+    page = drift_page(report)
+    assert "No call in this range says something about a model." in page
+    assert "Not counted: 1 not run for a reason of the application." in page
+
+
+def _renamed(path: str, name: str) -> Diagnostic:
+    return Diagnostic(path, DiagnosticKind.RENAMED, Risk.INFO, path.removeprefix("$."), name, "parameter")
+
+
+def test_many_changes_and_many_refusals_take_no_room_from_each_other(store: AuditStore) -> None:
+    """Both lists are full, and each holds the most frequent of its kind, with its calls counted once though they hold it twice."""
+    twice = (_renamed("$.Limit", "limit"),)
+    calls = []
+    for number in range(150):
+        calls += [_record(1_000 * number + place, _coerced(f"$.c{number}")) for place in range(3)]
+        calls += [_record(500_000 + 1_000 * number + place, failures=(_failure(f"$.r{number}"),)) for place in range(3)]
+    calls += [_record(900_000, *twice, failures=(_failure("$.Limit"), _failure("$.limit")))]
+    calls += [_record(910_000 + number, *twice, _coerced("$.Limit"), _coerced("$.limit")) for number in range(2)]
+    store.append(calls)
+    report = drift_report(store)
+    assert (len(report.changes), len(report.refusals)) == (50, 50)
+    assert {item.calls for item in report.changes} == {item.calls for item in report.refusals} == {3}
+    assert (report.left_out["changes"], report.left_out["refusals"]) == (102, 101)
+    limit = next(item for item in report.parameters if item.parameter == "limit")
+    assert (limit.changed, limit.refused, limit.drifted) == (3, 1, 3)
+
+
+@pytest.mark.parametrize("is_refusal", [False, True])
+def test_the_rarer_kind_is_counted_once_behind_many_of_the_other(store: AuditStore, *, is_refusal: bool) -> None:
+    """However many changes stand before a refusal, or the other way round, one call that holds it under two spellings is one call."""
+
+    def call(number: int, *paths: str, refused: bool, renamed: tuple[Diagnostic, ...] = ()) -> AuditRecord:
+        if refused:
+            return _record(number, *renamed, failures=tuple(map(_failure, paths)))
+        return _record(number, *renamed, *map(_coerced, paths))
+
+    many = [call(10 * number + place, f"$.p{number}", refused=not is_refusal) for number in range(110) for place in range(3)]
+    both = call(9_000, "$.Limit", "$.limit", refused=is_refusal, renamed=(_renamed("$.Limit", "limit"),))
+    store.append([*many, both])
+    report = drift_report(store)
+    found = next(item for item in report.drifts if item.parameter == "limit" and item.kind in ("coerced", "invalid"))
+    assert (found.is_refusal, found.calls) == (is_refusal, 1)

@@ -140,13 +140,35 @@ def test_with_a_page_the_totals_are_enough(audit: Path, run: Run) -> None:
     assert ran.out == GOLDEN.partition("\nModels\n")[0]
 
 
+def test_calls_that_were_not_run(folder: Path, run: Run) -> None:
+    """They stand below the totals and in a column of their own, and in no share; alone, they are no report."""
+    stopped = [_record(number, tool="pay", status=CallStatus.REFUSED) for number in (2, 3, 4)]
+    with AuditStore("stopped.db") as store:
+        store.append(stopped)
+    ran = run("report", "stopped.db")
+    assert (ran.code, ran.out) == (1, "")
+    assert "says something about a model; not counted: 3 not run for a reason of the application\n" in ran.err
+    with AuditStore("stopped.db") as store:
+        store.append([_record(6), _record(8)])
+    shown = run("report", "stopped.db").out
+    assert "as they are       1  50.0 %\nmended            1  50.0 %\nrefused           0     0 %\n" in shown
+    assert "ended: 2 done\nnot counted: 3 not run for a reason of the application\n" in shown
+    assert "tool    calls  as they are  mended  refused  not run  most frequent drift\n" in shown
+    assert "search      2       50.0 %  50.0 %      0 %        0  limit: coerced str->int, 1\n" in shown
+    assert "pay         0          0 %     0 %      0 %        3  -\n" in shown
+    assert json.loads(run("report", "stopped.db", "--json").out)["total"]["not_run"] == 3
+
+
 def test_nothing_but_runs_that_no_model_asked_for(folder: Path, run: Run) -> None:
     """Where all that is in range was approved by a person, that is what is said, in the terminal and on the page."""
     with AuditStore("reviewed.db") as store:
         store.append([AuditRecord("pay", "lenient", {}, {}, status=CallStatus.DONE, metadata={"review_item": "i-1"}, time=START)])
     ran = run("report", "reviewed.db", "--html", "drift.html")
     assert (ran.code, ran.out) == (1, "")
-    assert "reviewed.db holds no call of a model in this range; not counted: 1 approved by a person and run\n" in ran.err
+    assert (
+        "reviewed.db holds no call in this range that says something about a model; not counted: 1 approved by a person and run\n"
+        in ran.err
+    )
     assert "Not counted: 1 approved by a person and run." in Path("drift.html").read_text("utf-8")
 
 

@@ -81,9 +81,9 @@ def report(
         printer.line(f"{html} is written", err=True)
     if made.total.calls:
         return 0
-    what = "holds no call yet" if not known else f"holds {count_text(known)} calls, and none of them is in this range"
-    if made.followed_texts:
-        what = f"holds no call of a model in this range; not counted: {'; '.join(made.followed_texts)}"
+    what = "holds no call yet" if not known else f"holds {_plural(known, 'call')}, and none of them is in this range"
+    if made.uncounted_texts:
+        what = f"holds no call in this range that says something about a model; not counted: {'; '.join(made.uncounted_texts)}"
     printer.line(f"{source_of(place)} {what}", err=True)
     return 1
 
@@ -131,13 +131,13 @@ def _totals(made: DriftReport, printer: Printer) -> None:
     printer.line()
     said = ", ".join(f"{count_text(count)} {name.replace('_', ' ')}" for name, count in ends)
     printer.line(f"ended: {said}")
-    if made.followed_texts:
-        printer.line(f"not counted: {'; '.join(made.followed_texts)}")
+    if made.uncounted_texts:
+        printer.line(f"not counted: {'; '.join(made.uncounted_texts)}")
 
 
 def _details(made: DriftReport, printer: Printer) -> None:
-    _groups(printer, "Models", "model", made.models)
-    _groups(printer, "Tools", "tool", made.tools)
+    _groups(printer, "Models", "model", made.models, made.total.not_run)
+    _groups(printer, "Tools", "tool", made.tools, made.total.not_run)
     _parameters(printer, made)
     _refusals(printer, made)
     _buckets(printer, made)
@@ -153,14 +153,15 @@ def _heading(printer: Printer, text: str) -> None:
     printer.line(text, "bold")
 
 
-def _groups(printer: Printer, title: str, one: str, groups: Sequence[Group]) -> None:
+def _groups(printer: Printer, title: str, one: str, groups: Sequence[Group], not_run: int) -> None:
     _heading(printer, title)
-    heads = ("calls", "as they are", "mended", "refused")
+    heads = ("calls", "as they are", "mended", "refused", *(("not run",) if not_run else ()))
     columns = (Column(one), *(Column(head, right=True) for head in heads), Column("most frequent drift"))
     rows: list[Row] = []
     for item in groups:
         tally = item.tally
         shares = [percent_text(count, tally.calls) for count in (tally.as_is, tally.mended, tally.refused)]
+        shares += [count_text(tally.not_run)] if not_run else []
         top = f"{_cut(item.top, 2 * _NAME)}, {count_text(item.top_calls)}" if item.top else "-"
         rows.append((_cut(item.name, _NAME), count_text(tally.calls), *shares, top))
     printer.table(columns, rows)

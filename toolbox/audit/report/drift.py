@@ -49,6 +49,8 @@ class Tally:
         refused: calls whose arguments did not fit.
         unknown_tool: calls of a tool that does not exist.
         statuses: calls by how they ended, such as ``{"done": 3, "failed": 1}``.
+        not_run: calls that were not run for a reason of the application, such as a missing value in the context: they say nothing about a
+            model, and are in none of the other numbers.
     """
 
     as_is: int = 0
@@ -56,10 +58,11 @@ class Tally:
     refused: int = 0
     unknown_tool: int = 0
     statuses: Mapping[str, int] = field(default_factory=dict)
+    not_run: int = 0
 
     @property
     def calls(self) -> int:
-        """All calls."""
+        """All calls but those of `not_run`."""
         return self.as_is + self.mended + self.refused + self.unknown_tool
 
     def __add__(self, other: Tally) -> Tally:
@@ -70,6 +73,7 @@ class Tally:
             self.refused + other.refused,
             self.unknown_tool + other.unknown_tool,
             statuses,
+            self.not_run + other.not_run,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,6 +85,7 @@ class Tally:
             "refused": self.refused,
             "unknown_tool": self.unknown_tool,
             "statuses": dict(sorted(self.statuses.items(), key=lambda item: (-item[1], item[0]))),
+            "not_run": self.not_run,
         }
 
 
@@ -325,10 +330,15 @@ class DriftReport:
     followed: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def followed_texts(self) -> list[str]:
-        """The runs that are no calls of a model, in words."""
-        said = {"review": "approved by a person and run", "recovery": "corrected by a model and run again"}
-        return [f"{count_text(self.followed[origin])} {text}" for origin, text in said.items() if self.followed.get(origin)]
+    def uncounted_texts(self) -> list[str]:
+        """What is counted in no share, in words: calls that the application did not run, and runs that are no calls of a model."""
+        counts = {"not_run": self.total.not_run, **self.followed}
+        said = {
+            "not_run": "not run for a reason of the application",
+            "review": "approved by a person and run",
+            "recovery": "corrected by a model and run again",
+        }
+        return [f"{count_text(counts[name])} {text}" for name, text in said.items() if counts.get(name)]
 
     @property
     def drifts(self) -> list[Drift]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Float, Select, Table, and_, case, cast, distinct, exists, func, select, text, union_all
+from sqlalchemy import BigInteger, Connection, Float, Select, Table, and_, case, cast, distinct, exists, func, or_, select, text, union_all
 from sqlalchemy.sql.elements import ColumnElement
 
 from toolbox.audit.record import CallStatus
@@ -22,6 +22,7 @@ from toolbox.audit.report.suggestions import Seen, advise
 from toolbox.audit.store.columns import key_column
 from toolbox.audit.store.lost import status_now
 from toolbox.audit.store.tables import changes, failures, records
+from toolbox.audit.verdict import DECIDED_BY_FAILURES, Verdict, verdict_of
 from toolbox.diagnostics import DiagnosticKind, FailureReason, Risk
 
 __all__ = ["Scope", "ask"]
@@ -32,6 +33,8 @@ _TOOLS: Final = 100
 _MODELS: Final = 12
 _PARAMETERS: Final = 200
 _DRIFTS: Final = 50
+_RECOUNTED: Final = 1_000
+"""Of so many changes, and of so many refusals, the calls are counted once more where they stand at several places."""
 _NAMES: Final = 20
 _EXAMPLES: Final = 4
 _SAMPLED: Final = 200
@@ -43,19 +46,12 @@ _WIDTHS: Final = (60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400, 7 
 
 # As the index has it, together with an origin of none, so that the index is used.
 _IS_DRIFT: Final = text("NOT (kind = 'defaulted' AND risk = 1)")
-# Whatever became of them afterwards: the arguments did not fit, or could not be read.
-_REFUSED: Final = tuple(
-    status.value
-    for status in (
-        CallStatus.REFUSED,
-        CallStatus.FALLBACK,
-        CallStatus.RECOVERED,
-        CallStatus.COERCION_FAILED,
-        CallStatus.UNREADABLE,
-    )
-)
+_DECIDED_BY_FAILURES: Final = tuple(status.value for status in DECIDED_BY_FAILURES)
+_STOPPED: Final = tuple(status for status in _DECIDED_BY_FAILURES if verdict_of(status, has_failures=False) is Verdict.NOT_RUN)
+_NAMED_AT_ONCE: Final = 500
 _UNNAMED: Final = "(no tool named)"
 _UNKNOWN_TOOL: Final = CallStatus.UNKNOWN_TOOL.value
+_UNREADABLE: Final = CallStatus.UNREADABLE.value
 _DROPPED: Final = DiagnosticKind.DROPPED.value
 _SEGMENT: Final = re.compile(r"\.[^.\[]+|\[\*\]|\['(?:[^'\\]|\\.)*'?\]?|.")
 _NOT_DECLARED: Final = frozenset(
@@ -77,6 +73,7 @@ class Scope:
         tool: one tool; None for all.
         model: one model; None for all.
         unknown_after_s: seconds after which an open call of another machine counts as unknown.
+        stopped: tools with calls that the application did not run, in which something was changed: those changes are not looked at.
     """
 
     since: float | None = None
@@ -84,6 +81,7 @@ class Scope:
     tool: str | None = None
     model: str | None = None
     unknown_after_s: float = 86_400.0
+    stopped: frozenset[str] = frozenset()
 
     def of(self, table: Table, *, follows: bool = False) -> list[ColumnElement[bool]]:
         """What the rows of a table have to fulfil; without `follows`, they are of calls of a model alone."""
@@ -96,7 +94,18 @@ class Scope:
             wanted.append(table.c.tool == key_column(self.tool))
         if self.model is not None:
             wanted.append(table.c.model.is_(None) if self.model == NO_MODEL else table.c.model == key_column(self.model))
+        if self.stopped and table is changes:
+            wanted.append(self._was_run())
         return wanted
+
+    def _was_run(self) -> ColumnElement[bool]:
+        """That a change is of no call that the application did not run; only the calls of the tools that have such are looked up."""
+        record = records.alias()
+        fails = exists().where(failures.c.record_id == record.c.id)
+        is_stopped = exists().where(record.c.id == changes.c.record_id, record.c.status.in_(_STOPPED), ~fails)
+        if len(self.stopped) > _NAMED_AT_ONCE:
+            return ~is_stopped
+        return or_(changes.c.tool.not_in(sorted(self.stopped)), ~is_stopped)
 
 
 def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
@@ -107,7 +116,8 @@ def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
     if first is None or last is None:
         return replace(empty, followed=_followed(connection, scope))
     width = _width(last - first)
-    tallies = _tallied(connection, scope, width)
+    tallies, stopped = _tallied(connection, scope, width)
+    scope = replace(scope, stopped=stopped)
     places = _places(connection, scope)
     names = _Names(connection, places)
     tools = _by(tallies, lambda key: key.tool)
@@ -116,14 +126,16 @@ def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
     known = {name: tally for name, tally in tools.items() if name is not None}
     by_model: dict[str, Counter[str]] = defaultdict(Counter)
     for key, tally in tallies.items():
-        if key.tool is not None:
+        if key.tool is not None and tally.calls:
             by_model[key.tool][key.model if key.model in models_shown else OTHERS] += tally.calls
     drifts = _merged(places, names, known, models_shown)
-    for item in drifts[: 2 * _DRIFTS]:
-        _recount(connection, scope, item, models_shown)
-    drifts.sort(key=lambda item: (-item.calls, item.tool, item.parameter, item.kind, item.conversion))
-    changed = [item for item in drifts if not item.is_refusal]
-    refused = [item for item in drifts if item.is_refusal]
+    # Parted first: what there is much of takes no room from the other.
+    changed, refused = ([item for item in drifts if item.is_refusal is is_refusal] for is_refusal in (False, True))
+    for part in (changed, refused):
+        for item in part[:_RECOUNTED]:
+            _recount(connection, scope, item, models_shown)
+    for part in (drifts, changed, refused):
+        part.sort(key=_most_frequent)
     parameters, parameter_count = _parameters(connection, scope, places, names, known, models_shown)
     strangers = _unknown_tools(connection, scope) if None in tools else []
     buckets = _by(tallies, lambda key: key.bucket)
@@ -188,8 +200,8 @@ def _bucket(connection: Connection, table: Table, width: int) -> ColumnElement[i
     return cast(part if connection.dialect.name == "sqlite" else func.floor(part), BigInteger)
 
 
-def _tallied(connection: Connection, scope: Scope, width: int) -> dict[_Key, Tally]:
-    """What became of the calls, by tool, model and stretch of time.
+def _tallied(connection: Connection, scope: Scope, width: int) -> tuple[dict[_Key, Tally], frozenset[str]]:
+    """What became of the calls, by tool, model and stretch of time; and the tools with changes in calls that were not run.
 
     Most calls that fit had something changed or had not; which of them is found by counting the calls with changes, less those that were
     refused all the same. That takes the database far less than a look at the changes of every call.
@@ -198,15 +210,15 @@ def _tallied(connection: Connection, scope: Scope, width: int) -> dict[_Key, Tal
     status = status_now(connection, scope.unknown_after_s)
     drifts = exists().where(changes.c.record_id == row.id, _IS_DRIFT)
     fails = exists().where(failures.c.record_id == row.id)
-    is_refused = case((row.status.in_(_REFUSED), 1), (and_(row.status == CallStatus.PENDING.value, fails), 1), else_=0)
+    is_open = row.status.in_(_DECIDED_BY_FAILURES)
     asked = (
         select(
             case((row.status == _UNKNOWN_TOOL, None), else_=row.tool).label("tool"),
             row.model,
             status.label("status"),
             _bucket(connection, records, width).label("bucket"),
-            is_refused.label("is_refused"),
-            case((and_(row.status.in_((*_REFUSED, CallStatus.PENDING.value)), drifts), 1), else_=0).label("drifts"),
+            case((and_(is_open, fails), 1), else_=0).label("fails"),
+            case((and_(or_(is_open, row.status == _UNREADABLE), drifts), 1), else_=0).label("drifts"),
             func.count().label("calls"),
         )
         .where(*scope.of(records))
@@ -215,21 +227,28 @@ def _tallied(connection: Connection, scope: Scope, width: int) -> dict[_Key, Tal
     fitted: dict[_Key, Counter[str]] = defaultdict(Counter)
     made: dict[_Key, Tally] = defaultdict(Tally)
     spent: Counter[_Key] = Counter()
+    stopped: set[str] = set()
     for found in connection.execute(asked):
         key = _Key(_UNNAMED if found.tool == "" else found.tool, NO_MODEL if found.model is None else found.model, found.bucket)
-        if found.status == _UNKNOWN_TOOL:
-            made[key] += Tally(unknown_tool=found.calls, statuses={found.status: found.calls})
-        elif found.is_refused:
-            made[key] += Tally(refused=found.calls, statuses={found.status: found.calls})
-            spent[key] += found.calls * found.drifts
-        else:
+        verdict = verdict_of(found.status, has_failures=bool(found.fails))
+        if verdict is Verdict.FITTED:
             fitted[key][found.status] += found.calls
+            continue
+        spent[key] += found.calls * found.drifts
+        if verdict is Verdict.UNKNOWN_TOOL:
+            made[key] += Tally(unknown_tool=found.calls, statuses={found.status: found.calls})
+        elif verdict is Verdict.REFUSED:
+            made[key] += Tally(refused=found.calls, statuses={found.status: found.calls})
+        else:
+            made[key] += Tally(not_run=found.calls)
+            if found.drifts:
+                stopped.add(found.tool)
     changed = _changed_calls(connection, scope, width)
     for key, statuses in fitted.items():
         calls = statuses.total()
         mended = min(max(changed[key] - spent[key], 0), calls)
         made[key] += Tally(as_is=calls - mended, mended=mended, statuses=dict(statuses))
-    return made
+    return made, frozenset(stopped)
 
 
 def _changed_calls(connection: Connection, scope: Scope, width: int) -> Counter[_Key]:
@@ -243,7 +262,7 @@ def _changed_calls(connection: Connection, scope: Scope, width: int) -> Counter[
     )
     found: Counter[_Key] = Counter()
     for tool, model, number, calls in connection.execute(asked):
-        found[_Key(tool, NO_MODEL if model is None else model, number)] += calls
+        found[_Key(tool or _UNNAMED, NO_MODEL if model is None else model, number)] += calls
     return found
 
 
@@ -402,7 +421,11 @@ def _merged(places: Iterable[_Place], names: _Names, tools: Mapping[str, Tally],
         merged.calls += item.calls
         merged.models[item.model if item.model in models else OTHERS] += item.calls
         merged.places[item.place] += item.calls
-    return sorted(made.values(), key=lambda item: (-item.calls, item.tool, item.parameter, item.kind, item.conversion))
+    return sorted(made.values(), key=_most_frequent)
+
+
+def _most_frequent(item: _Merged) -> tuple[int, str, str, str, str]:
+    return -item.calls, item.tool, item.parameter, item.kind, item.conversion
 
 
 def _recount(connection: Connection, scope: Scope, item: _Merged, models: set[str]) -> None:
