@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -305,3 +306,12 @@ def test_no_moments(written: str) -> None:
     """Anything else is refused with what to write."""
     with pytest.raises(UsageProblem, match="--since takes a date"):
         read_moment("--since", written, NOW)
+
+
+def test_advice_hangs_on_a_narrow_terminal(audit: Path, screen: Callable[..., str]) -> None:
+    """What wraps stands below its own words, so that the numbers alone stand in the margin."""
+    shown = screen("report", "audit.db", columns=50, NO_COLOR="1")
+    advice = re.sub(r"\x1b\[[0-9;]*m", "", shown).partition("What to mend first\n")[2].splitlines()
+    assert len(advice) > 8
+    assert [line[:2] for line in advice if not line.startswith("   ")] == ["1.", "2."]
+    assert all(len(line) <= 50 for line in advice)

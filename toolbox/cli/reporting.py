@@ -249,13 +249,16 @@ def _advice(printer: Printer, made: DriftReport) -> None:
     for number, item in enumerate(drifts[:_ADVICE], 1):
         share = f"{percent_text(item.calls, item.of_calls)} of {_plural(item.of_calls, 'call')}"
         style = "red" if item.is_refusal else RISK_STYLES.get(item.risk, "")
-        printer.line(f"{number}. {_cut(item.tool, _NAME)} {_cut(item.parameter, _NAME)}: {item.label}, {share}", style)
+        begin = f"{number}. "
+        space = " " * len(begin)
+        said = f"{_cut(item.tool, _NAME)} {_cut(item.parameter, _NAME)}: {item.label}, {share}"
+        printer.line(f"{begin}{said}", style, hanging=len(begin))
         examples = _examples(item, 2)
         if examples:
-            printer.line(f"   came: {examples}")
-        printer.line(f"   {item.advice.where}: {item.advice.text}")
+            printer.line(f"{space}came: {examples}", hanging=len(begin))
+        printer.line(f"{space}{item.advice.where}: {item.advice.text}", hanging=len(begin))
         if item.advice.code:
-            printer.line(f"   {item.advice.code}")
+            printer.line(f"{space}{item.advice.code}", hanging=len(begin))
     _rest(printer, len(drifts) - _ADVICE + made.left_out.get("changes", 0) + made.left_out.get("refusals", 0))
 
 
