@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import itertools
 import json
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -38,7 +40,7 @@ from toolbox import (
     replay,
 )
 from toolbox.audit.report import DriftReport, Tally, drift_page
-from toolbox.audit.report.drift import NO_MODEL, OTHERS, WHOLE, count_text, percent_text, words
+from toolbox.audit.report.drift import NO_MODEL, OTHERS, WHOLE, count_text, percent_text, span_text, words
 from toolbox.audit.report.query import Scope, ask
 from toolbox.replaying import Unchecked
 
@@ -246,6 +248,13 @@ def test_a_moment_needs_a_zone(store: AuditStore) -> None:
     """A datetime without a time zone is refused, since nobody knows which moment it is."""
     with pytest.raises(StoreError, match="time zone"):
         drift_report(store, since=datetime.datetime(2026, 7, 2))  # noqa: DTZ001 - the case
+
+
+@pytest.mark.parametrize("moment", ["2026-07-02", "soon", [], 10**400])
+def test_what_is_no_moment(store: AuditStore, moment: Any) -> None:
+    """A text is no moment: compared with the times on record, it would leave out all of them without a word."""
+    with pytest.raises(StoreError, match="until= takes seconds since the epoch or an aware datetime, and not"):
+        drift_report(store, until=moment)
 
 
 def test_empty(store: AuditStore) -> None:
@@ -499,6 +508,10 @@ def test_names_are_found_by_the_index(store: AuditStore) -> None:
     assert [item.parameter for item in store.read(work).changes] == ["limit"]
     assert any("toolbox_changes_drift" in plan for plan in plans)
     assert [plan for plan in plans if plan == "SCAN toolbox_changes"] == []
+    # What goes through all changes, or all failures, looks at no row of theirs.
+    through_all = [plan for plan in plans if plan.startswith(("SCAN toolbox_changes", "SCAN toolbox_failures"))]
+    assert len(through_all) >= 3
+    assert all("USING COVERING INDEX" in plan for plan in through_all)
 
 
 def _stopped(number: int, *changes: Diagnostic, **fields: Any) -> AuditRecord:
@@ -601,3 +614,58 @@ def test_the_rarer_kind_is_counted_once_behind_many_of_the_other(store: AuditSto
     report = drift_report(store)
     found = next(item for item in report.drifts if item.parameter == "limit" and item.kind in ("coerced", "invalid"))
     assert (found.is_refusal, found.calls) == (is_refusal, 1)
+
+
+DAMAGE = {
+    "time": "UPDATE toolbox_records SET opened_at = 'x' WHERE id = 'r-1'",
+    "times": "UPDATE toolbox_records SET opened_at = X'00'",
+    "status": "UPDATE toolbox_records SET status = 'bogus' || char(27) WHERE id = 'r-1'",
+    "statuses": "UPDATE toolbox_records SET status = X'ff'",
+    "tool": "UPDATE toolbox_records SET tool = X'ff00' WHERE id = 'r-1'",
+    "model": "UPDATE toolbox_records SET model = 5, origin = 7 WHERE id = 'r-1'",
+    "kind": "UPDATE toolbox_changes SET kind = 'bogus', risk = 99 WHERE record_id = 'r-1'",
+    "place": "UPDATE toolbox_changes SET place = X'ff', tool = X'ff'",
+    "number": "UPDATE toolbox_changes SET place = 5, conversion = 5.5, path = X'00'",
+    "value": "UPDATE toolbox_changes SET value_before = X'ff', value_after = 7, suggestion = 1",
+    "json": "UPDATE toolbox_changes SET kind = 'renamed', conversion = 'parameter', value_after = '{', value_before = '['",
+    "failure": "UPDATE toolbox_failures SET would_be = '[', value = 1, reason = 7, detail = X'00', expected = 2",
+    "would_be": 'UPDATE toolbox_failures SET would_be = \'{"after": [1], "conversion": {}}\'',
+    "lost": "DELETE FROM toolbox_records WHERE id <> 'r-2'",
+    "none": "DELETE FROM toolbox_changes",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_whatever_somebody_has_written_into_the_store(tmp_path: Path, damage: str) -> None:
+    """It is reported, or refused as what it is; nothing else is raised, and no control character is in the page."""
+    with AuditStore(tmp_path / "audit.db") as store:
+        store.append([_record(number, _coerced("$.a"), failures=(_failure("$.b"),) if number % 2 else ()) for number in range(4)])
+    with contextlib.closing(sqlite3.connect(tmp_path / "audit.db", isolation_level=None)) as connection:
+        connection.execute(DAMAGE[damage])
+    report, reason = None, ""
+    with AuditStore(tmp_path / "audit.db", read_only=True) as store:
+        try:
+            report = drift_report(store)
+        except StoreError as error:
+            reason = error.reason
+    if report is None:
+        assert reason in ("corrupt", "failed")
+    else:
+        assert json.dumps(report.to_dict(), allow_nan=False)
+        assert "\x1b" not in drift_page(report)
+
+
+def test_names_with_nothing_to_see_are_in_quotes(store: AuditStore) -> None:
+    """An empty name, or one of spaces, can be told from no name at all."""
+    store.append([_record(1, _coerced("$.a"), model=""), _record(2, tool=" ", status=CallStatus.UNKNOWN_TOOL)])
+    page = drift_page(drift_report(store))
+    assert page.count("<bdi>&quot;&quot;</bdi>") >= 2
+    assert "<bdi>&quot; &quot;</bdi>" in page
+
+
+def test_a_clock_that_was_set_wrong(store: AuditStore) -> None:
+    """Moments that no calendar has are short, and the stretches of time still hold every call."""
+    store.append([_record(1, time=0.0), _record(2, time=1e300), _record(3, time=-5e9)])
+    made = drift_report(store)
+    assert sum(item.tally.calls for item in made.buckets) == made.total.calls == 3
+    assert max(len(text) for item in made.buckets for text in (item.to_dict()["start"], span_text(item.end - item.start))) < 40

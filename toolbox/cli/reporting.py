@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from toolbox.audit.report import Drift, DriftReport, Example, Group, ParameterDrift, drift_page, drift_report
-from toolbox.audit.report.drift import count_text, percent_text, span_text, time_text
+from toolbox.audit.report.drift import count_text, name_text, percent_text, span_text, time_text
 from toolbox.cli.printing import RISK_STYLES, Cell, Column, Printer, Row
 from toolbox.cli.problems import UsageProblem
 from toolbox.cli.stores import open_store, source_of
@@ -143,7 +143,7 @@ def _details(made: DriftReport, printer: Printer) -> None:
     _buckets(printer, made)
     if made.unknown_tools:
         _heading(printer, "Names that no tool has")
-        rows = [(_cut(name, _NAME), count_text(calls)) for name, calls in made.unknown_tools[:_REFUSALS]]
+        rows = [(_name(name), count_text(calls)) for name, calls in made.unknown_tools[:_REFUSALS]]
         printer.table((Column("name"), Column("calls", right=True)), rows)
     _advice(printer, made)
 
@@ -163,7 +163,7 @@ def _groups(printer: Printer, title: str, one: str, groups: Sequence[Group], not
         shares = [percent_text(count, tally.calls) for count in (tally.as_is, tally.mended, tally.refused)]
         shares += [count_text(tally.not_run)] if not_run else []
         top = f"{_cut(item.top, 2 * _NAME)}, {count_text(item.top_calls)}" if item.top else "-"
-        rows.append((_cut(item.name, _NAME), count_text(tally.calls), *shares, top))
+        rows.append((_name(item.name), count_text(tally.calls), *shares, top))
     printer.table(columns, rows)
 
 
@@ -173,7 +173,7 @@ def _parameters(printer: Printer, made: DriftReport) -> None:
     _heading(printer, "Where it drifts: share of the tool's calls in which a parameter was changed or refused")
     models = [group.name for group in made.models][:_MODELS] if len(made.models) > 1 else []
     calls = {group.name: group.models for group in made.tools}
-    heads = ("share", *(_cut(model, 16) for model in models), "changed", "refused")
+    heads = ("share", *(_cut(name_text(model), 16) for model in models), "changed", "refused")
     columns = (Column("tool"), Column("parameter"), *(Column(head, right=True) for head in heads))
     shown = sorted(made.parameters, key=lambda item: -item.drifted)[:_PARAMETERS]
     rows: list[Row] = []
@@ -181,13 +181,13 @@ def _parameters(printer: Printer, made: DriftReport) -> None:
         if item in shown:
             shares = [_share(item.models.get(model, 0), calls.get(item.tool, {}).get(model, 0)) for model in models]
             counts = (count_text(item.changed), count_text(item.refused))
-            rows.append((_cut(item.tool, _NAME), _parameter(item), _share(item.drifted, item.calls), *shares, *counts))
+            rows.append((_name(item.tool), _parameter(item), _share(item.drifted, item.calls), *shares, *counts))
     printer.table(columns, rows)
     _rest(printer, len(made.parameters) - len(shown) + made.left_out.get("parameters", 0))
 
 
 def _parameter(item: ParameterDrift) -> str:
-    return _cut(item.parameter, _NAME) + ("" if item.is_declared else " (not declared)")
+    return _name(item.parameter) + ("" if item.is_declared else " (not declared)")
 
 
 def _share(part: int, whole: int) -> Cell:
@@ -206,8 +206,8 @@ def _refusals(printer: Printer, made: DriftReport) -> None:
     shown = made.refusals[:_REFUSALS]
     rows = [
         (
-            _cut(item.tool, _NAME),
-            _cut(item.parameter, _NAME),
+            _name(item.tool),
+            _name(item.parameter),
             Cell(item.kind.replace("_", " "), "red"),
             count_text(item.calls),
             percent_text(item.calls, item.of_calls),
@@ -251,7 +251,7 @@ def _advice(printer: Printer, made: DriftReport) -> None:
         style = "red" if item.is_refusal else RISK_STYLES.get(item.risk, "")
         begin = f"{number}. "
         space = " " * len(begin)
-        said = f"{_cut(item.tool, _NAME)} {_cut(item.parameter, _NAME)}: {item.label}, {share}"
+        said = f"{_name(item.tool)} {_name(item.parameter)}: {item.label}, {share}"
         printer.line(f"{begin}{said}", style, hanging=len(begin))
         examples = _examples(item, 2)
         if examples:
@@ -276,6 +276,10 @@ def _example(item: Drift, example: Example) -> str:
     if example.became:
         return f"{came} -> {_cut(example.became, _CELL)}"
     return f"{came}, left out" if item.leaves_out else came
+
+
+def _name(text: str) -> str:
+    return _cut(name_text(text), _NAME)
 
 
 def _cut(text: str, limit: int) -> str:

@@ -6,6 +6,7 @@ The terminal, the JSON and the page are all made from this one value, and percen
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -23,6 +24,7 @@ __all__ = [
     "ParameterDrift",
     "Tally",
     "count_text",
+    "name_text",
     "percent_text",
     "span_text",
     "time_text",
@@ -36,6 +38,7 @@ OTHERS: Final = "(others)"
 WHOLE: Final = "(whole call)"
 """Stands for the payload as a whole, where a change or a refusal concerns no single parameter."""
 
+_LONGEST_SPAN: Final = 1e15
 _SECONDS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
@@ -398,6 +401,15 @@ def percent_text(part: int, whole: int) -> str:
     return "> 99.9 %" if percent > 99.9 else f"{percent:.1f} %"
 
 
+def name_text(name: str) -> str:
+    """A name as it is shown everywhere: in quotes where there would be nothing to see.
+
+    >>> name_text("search"), name_text("")
+    ('search', '""')
+    """
+    return name if name.strip() else json.dumps(name)
+
+
 def time_text(moment: float) -> str:
     """A moment in UTC, to the second.
 
@@ -409,7 +421,7 @@ def time_text(moment: float) -> str:
     try:
         return (epoch + datetime.timedelta(seconds=moment // 1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, ValueError):
-        return f"{moment:.0f} s"
+        return f"{moment:.15g} s"
 
 
 def span_text(seconds: float) -> str:
@@ -419,7 +431,7 @@ def span_text(seconds: float) -> str:
     ('1 hour', '7 days', '15 minutes')
     """
     for size, name in _SECONDS:
-        if seconds >= size and seconds % size == 0:
+        if size <= seconds < _LONGEST_SPAN and seconds % size == 0:
             number = round(seconds / size)
             return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
     return f"{seconds:g} seconds"

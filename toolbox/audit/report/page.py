@@ -23,6 +23,7 @@ from toolbox.audit.report.drift import (
     Group,
     ParameterDrift,
     count_text,
+    name_text,
     percent_text,
     span_text,
     time_text,
@@ -86,7 +87,7 @@ def _name(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    return f'<code dir="ltr">{_name(text)}</code>'
+    return f'<code dir="ltr">{_name(name_text(text))}</code>'
 
 
 def _label(text: str) -> str:

@@ -13,11 +13,43 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Float, Select, Table, and_, case, cast, distinct, exists, func, or_, select, text, union_all
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Float,
+    Integer,
+    Numeric,
+    Select,
+    SelectBase,
+    Table,
+    and_,
+    case,
+    cast,
+    distinct,
+    exists,
+    func,
+    or_,
+    select,
+    text,
+    union_all,
+)
 from sqlalchemy.sql.elements import ColumnElement
 
 from toolbox.audit.record import CallStatus
-from toolbox.audit.report.drift import NO_MODEL, OTHERS, WHOLE, Bucket, Drift, DriftReport, Example, Group, ParameterDrift, Tally, words
+from toolbox.audit.report.drift import (
+    NO_MODEL,
+    OTHERS,
+    WHOLE,
+    Bucket,
+    Drift,
+    DriftReport,
+    Example,
+    Group,
+    ParameterDrift,
+    Tally,
+    name_text,
+    words,
+)
 from toolbox.audit.report.suggestions import Seen, advise
 from toolbox.audit.store.columns import key_column
 from toolbox.audit.store.lost import status_now
@@ -165,6 +197,20 @@ def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
     )
 
 
+def _rows(connection: Connection, asked: SelectBase) -> Iterator[Any]:
+    """The rows that answer a question.
+
+    Raises:
+        TypeError: one holds text where there are numbers, or the other way round: SQLite takes whatever somebody else writes.
+    """
+    numbers = [isinstance(column.type, Integer | Numeric) for column in asked.selected_columns]
+    for row in connection.execute(asked):
+        for value, is_number in zip(row, numbers, strict=True):
+            if value is not None and isinstance(value, str) is is_number:
+                raise TypeError(f"{type(value).__name__} instead of {'a number' if is_number else 'text'}")
+        yield row
+
+
 # -- calls ---------------------------------------------------------------------------------------------------------------------------
 
 
@@ -186,7 +232,7 @@ def _ends(connection: Connection, scope: Scope) -> tuple[float | None, float | N
 def _followed(connection: Connection, scope: Scope) -> dict[str, int]:
     """Runs that no model asked for as they ran, by what they followed from."""
     asked = select(records.c.origin, func.count()).where(*scope.of(records, follows=True)).group_by(records.c.origin)
-    return {str(origin): calls for origin, calls in connection.execute(asked)}
+    return dict(_rows(connection, asked))
 
 
 def _width(span: float) -> int:
@@ -228,7 +274,7 @@ def _tallied(connection: Connection, scope: Scope, width: int) -> tuple[dict[_Ke
     made: dict[_Key, Tally] = defaultdict(Tally)
     spent: Counter[_Key] = Counter()
     stopped: set[str] = set()
-    for found in connection.execute(asked):
+    for found in _rows(connection, asked):
         key = _Key(_UNNAMED if found.tool == "" else found.tool, NO_MODEL if found.model is None else found.model, found.bucket)
         verdict = verdict_of(found.status, has_failures=bool(found.fails))
         if verdict is Verdict.FITTED:
@@ -261,7 +307,7 @@ def _changed_calls(connection: Connection, scope: Scope, width: int) -> Counter[
         .group_by(row.tool, row.model, text("3"))
     )
     found: Counter[_Key] = Counter()
-    for tool, model, number, calls in connection.execute(asked):
+    for tool, model, number, calls in _rows(connection, asked):
         found[_Key(tool or _UNNAMED, NO_MODEL if model is None else model, number)] += calls
     return found
 
@@ -294,7 +340,7 @@ def _unknown_tools(connection: Connection, scope: Scope) -> list[tuple[str, int]
         .order_by(text("2 DESC"), name)
         .limit(_GROUPS_READ)
     )
-    return [(found.name, found.calls) for found in connection.execute(asked)]
+    return [(found.name, found.calls) for found in _rows(connection, asked)]
 
 
 # -- changes and failures ------------------------------------------------------------------------------------------------------------
@@ -325,7 +371,7 @@ def _places(connection: Connection, scope: Scope) -> list[_Place]:
     )
     found = [
         _Place(tool, place, NO_MODEL if model is None else model, kind, conversion, risk, calls, is_refusal=False)
-        for tool, place, kind, conversion, model, calls, risk in connection.execute(asked)
+        for tool, place, kind, conversion, model, calls, risk in _rows(connection, asked)
     ]
     row = failures.c
     asked = (
@@ -337,7 +383,7 @@ def _places(connection: Connection, scope: Scope) -> list[_Place]:
     )
     return found + [
         _Place(tool, place, NO_MODEL if model is None else model, reason, "", 0, calls, is_refusal=True)
-        for tool, place, reason, model, calls in connection.execute(asked)
+        for tool, place, reason, model, calls in _rows(connection, asked)
     ]
 
 
@@ -451,7 +497,8 @@ def _calls(connection: Connection, models: set[str], *asked: Select[Any]) -> Cou
     """How many calls some rows belong to, by model."""
     rows = union_all(*asked).subquery()
     made: Counter[str] = Counter()
-    for model, calls in connection.execute(select(rows.c.model, func.count(distinct(rows.c.record_id))).group_by(rows.c.model)):
+    counted = select(rows.c.model, func.count(distinct(rows.c.record_id))).group_by(rows.c.model)
+    for model, calls in _rows(connection, counted):
         name = NO_MODEL if model is None else model
         made[name if name in models else OTHERS] += calls
     return made
@@ -525,7 +572,7 @@ def _model_groups(models: Mapping[str, Tally], shown: set[str], drifts: Sequence
     made = []
     for name, tally in tallies.items():
         most = top.get(name)
-        said = ("", 0) if most is None else (f"{most[1].tool}, {most[1].parameter}: {most[1].label}", most[0])
+        said = ("", 0) if most is None else (f"{name_text(most[1].tool)}, {most[1].parameter}: {most[1].label}", most[0])
         made.append(Group(name, tally, *said))
     return sorted(made, key=lambda group: (group.name == OTHERS, -group.tally.calls, group.name))
 
@@ -580,7 +627,7 @@ def _sampled(connection: Connection, scope: Scope, item: _Merged, place: str) ->
             row.conversion == item.conversion,
             *scope.of(changes),
         )
-    return connection.execute(asked.order_by(row.opened_at.desc()).limit(_SAMPLED)).all()
+    return list(_rows(connection, asked.order_by(row.opened_at.desc()).limit(_SAMPLED)))
 
 
 def _examples(item: _Merged, rows: Sequence[Sequence[Any]]) -> tuple[tuple[Example, ...], str, str, str]:
