@@ -52,6 +52,20 @@ def test_nothing_is_cut_off_at_any_width(width: int) -> None:
     assert all(len(line) <= width for line in shown.splitlines())
 
 
+@pytest.mark.parametrize("width", [0, 40, 200])
+def test_no_control_character_gets_out_of_a_table(width: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither from its cells nor from its heads, on a terminal of any width or in a pipe."""
+    stream = _Terminal()
+    printer = Printer()
+    if width:
+        printer.out = Console(file=stream, width=width, force_terminal=True, color_system=None)
+    hostile = "a\x1b[31mb\u202ec\r\x07"
+    printer.table([Column(hostile), Column(f"{hostile}d", right=True)], [(hostile, hostile)], total=(hostile, hostile))
+    shown = stream.getvalue() + capsys.readouterr().out
+    assert "\\x1b[31mb\\u202ec\\r\\x07" in shown
+    assert all(character.isprintable() or character == "\n" for character in shown)
+
+
 LONG = "1. description: say that the number of passengers is a JSON number, e.g. 2, and not text in quotes " + "x" * 90
 
 

@@ -110,6 +110,18 @@ def test_on_a_terminal(audit: Path, screen: Callable[..., str], columns: int) ->
     assert "to\x1bday" not in shown
 
 
+@pytest.mark.parametrize("columns", [0, 60, 200])
+def test_hostile_names(folder: Path, run: Run, screen: Callable[..., str], columns: int) -> None:
+    """Names of models, tools and parameters stand in heads and cells, and none of them controls the terminal."""
+    hostile = "\x1b[31m\u202e<b>[red]\n\x07"
+    with AuditStore("audit.db") as store:
+        store.append(_record(number, model=f"{hostile}{number % 2}", tool=hostile) for number in range(16))
+    shown = screen("report", "audit.db", columns=columns, NO_COLOR="1", TERM="dumb") if columns else run("report", "audit.db").out
+    assert shown.count("\\x1b[31m") > 3
+    assert all(character.isprintable() or character == "\n" for character in re.sub(r"\x1b\[[0-9;]*m", "", shown))
+    assert hostile[:5] not in shown
+
+
 def test_the_same_numbers_everywhere(audit: Path, run: Run) -> None:
     """The terminal, the JSON and the page say the same numbers, and the JSON can be piped on while the page is written."""
     ran = run("report", "audit.db", "--json", "--html", "drift.html")

@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any, Final
 
 from rich import box
@@ -137,6 +137,8 @@ class Printer:
     def table(self, columns: Sequence[Column], rows: Iterable[Row], *, total: Row | None = None, err: bool = False) -> None:
         """A table; `total` is set off below it."""
         console = self.err if err else self.out
+        # A head may be a name too, such as that of a model.
+        columns = [replace(column, header=one_line(column.header)) for column in columns]
         listed = [[_cell(item) for item in row] for row in rows]
         last = None if total is None else [_cell(item) for item in total]
         whole = [*listed, *([last] if last else [])]

@@ -20,7 +20,6 @@ from sqlalchemy import (
     Integer,
     Numeric,
     Select,
-    SelectBase,
     Table,
     and_,
     case,
@@ -197,7 +196,7 @@ def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
     )
 
 
-def _rows(connection: Connection, asked: SelectBase) -> Iterator[Any]:
+def _rows(connection: Connection, asked: Select[*tuple[Any, ...]]) -> Iterator[Any]:
     """The rows that answer a question.
 
     Raises:
