@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +13,21 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event
 
-from toolbox import LENIENT, STRICT, AuditRecord, AuditStore, CallStatus, Diagnostic, DiagnosticKind, Registry, Risk, replay
+from toolbox import (
+    LENIENT,
+    STRICT,
+    AuditRecord,
+    AuditStore,
+    CallStatus,
+    Diagnostic,
+    DiagnosticKind,
+    Failure,
+    FailureReason,
+    Registry,
+    Risk,
+    StoreError,
+    replay,
+)
 from toolbox.cli import main
 from toolbox.replaying import ReplayOutcome, Unchecked
 
@@ -198,3 +214,47 @@ def test_one_view_of_the_data(store_url: str, filled: AuditStore) -> None:
 
         assert other.read(work) == [70, 70]
         assert other.count() == 72
+
+
+DAMAGE = {
+    "time": "UPDATE toolbox_records SET opened_at = 'x'",
+    "status": "UPDATE toolbox_records SET status = 'bogus'",
+    "tool": "UPDATE toolbox_records SET tool = X'ff00'",
+    "tool_number": "UPDATE toolbox_records SET tool = 5, policy = 5.5, call_id = X'00'",
+    "id": "UPDATE toolbox_records SET id = X'07' WHERE id = (SELECT min(id) FROM toolbox_records)",
+    "arguments": "UPDATE toolbox_records SET arguments = '{', invoked = '['",
+    "arguments_blob": "UPDATE toolbox_records SET arguments = X'ff', invoked = X'ff'",
+    "arguments_number": "UPDATE toolbox_records SET arguments = 5, invoked = 5",
+    "metadata": "UPDATE toolbox_records SET metadata = '[1'",
+    "metadata_list": "UPDATE toolbox_records SET metadata = '[1]'",
+    "metadata_null": "UPDATE toolbox_records SET metadata = 'null', error = X'00', duration_ms = 'x'",
+    "kind": "UPDATE toolbox_changes SET kind = 'bogus'",
+    "risk": "UPDATE toolbox_changes SET risk = 99",
+    "path": "UPDATE toolbox_changes SET path = X'ff', conversion = 5, suggestion = 5",
+    "before": "UPDATE toolbox_changes SET value_before = '{', value_after = 7",
+    "failure": "UPDATE toolbox_failures SET would_be = '[', value = 1, detail = X'00', expected = 2, path = 3",
+    "reason": "UPDATE toolbox_failures SET reason = 7",
+    "would_be": "UPDATE toolbox_failures SET would_be = '{\"kind\": 1}'",
+    "would_be_short": 'UPDATE toolbox_failures SET would_be = \'{"kind": "coerced"}\'',
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_whatever_somebody_has_written_into_the_store(tmp_path: Path, registry: Registry, damage: str) -> None:
+    """It is read as far as it can be, or refused as what it is; nothing else is raised."""
+    refused = Failure("$.limit", FailureReason.INVALID, "an integer", "x", "it is none")
+    with AuditStore(tmp_path / "audit.db") as store:
+        store.append([_record(0), replace(_record(1), status=CallStatus.REFUSED, invoked=None, failures=(refused,)), _record(2)])
+    with contextlib.closing(sqlite3.connect(tmp_path / "audit.db", isolation_level=None)) as connection:
+        connection.execute(DAMAGE[damage])
+    report, reason = None, ""
+    with AuditStore(tmp_path / "audit.db", read_only=True) as store:
+        try:
+            report = replay(store, registry)
+        except StoreError as error:
+            reason = error.reason
+    if report is None:
+        assert reason in ("corrupt", "failed")
+    else:
+        assert report.records == 3
+        assert json.dumps(report.to_dict(), allow_nan=False)
