@@ -21,17 +21,20 @@ from sqlalchemy import (
     Numeric,
     Select,
     Table,
+    Text,
     and_,
     case,
     cast,
     distinct,
     exists,
     func,
+    literal,
     or_,
     select,
     text,
     union_all,
 )
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.sql.elements import ColumnElement
 
 from toolbox.audit.record import CallStatus
@@ -79,7 +82,6 @@ _WIDTHS: Final = (60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400, 7 
 _IS_DRIFT: Final = text("NOT (kind = 'defaulted' AND risk = 1)")
 _DECIDED_BY_FAILURES: Final = tuple(status.value for status in DECIDED_BY_FAILURES)
 _STOPPED: Final = tuple(status for status in _DECIDED_BY_FAILURES if verdict_of(status, has_failures=False) is Verdict.NOT_RUN)
-_NAMED_AT_ONCE: Final = 500
 _UNNAMED: Final = "(no tool named)"
 _UNKNOWN_TOOL: Final = CallStatus.UNKNOWN_TOOL.value
 _UNREADABLE: Final = CallStatus.UNREADABLE.value
@@ -104,7 +106,8 @@ class Scope:
         tool: one tool; None for all.
         model: one model; None for all.
         unknown_after_s: seconds after which an open call of another machine counts as unknown.
-        stopped: tools with calls that the application did not run, in which something was changed: those changes are not looked at.
+        stopped: the question for the calls that the application did not run, in which something was changed: those changes are not looked
+            at; None where there is no such call.
     """
 
     since: float | None = None
@@ -112,7 +115,7 @@ class Scope:
     tool: str | None = None
     model: str | None = None
     unknown_after_s: float = 86_400.0
-    stopped: frozenset[str] = frozenset()
+    stopped: Select[*tuple[Any, ...]] | None = field(default=None, compare=False)
 
     def of(self, table: Table, *, follows: bool = False) -> list[ColumnElement[bool]]:
         """What the rows of a table have to fulfil; without `follows`, they are of calls of a model alone."""
@@ -125,18 +128,9 @@ class Scope:
             wanted.append(table.c.tool == key_column(self.tool))
         if self.model is not None:
             wanted.append(table.c.model.is_(None) if self.model == NO_MODEL else table.c.model == key_column(self.model))
-        if self.stopped and table is changes:
-            wanted.append(self._was_run())
+        if self.stopped is not None and table is changes:
+            wanted.append(changes.c.record_id.not_in(self.stopped))
         return wanted
-
-    def _was_run(self) -> ColumnElement[bool]:
-        """That a change is of no call that the application did not run; only the calls of the tools that have such are looked up."""
-        record = records.alias()
-        fails = exists().where(failures.c.record_id == record.c.id)
-        is_stopped = exists().where(record.c.id == changes.c.record_id, record.c.status.in_(_STOPPED), ~fails)
-        if len(self.stopped) > _NAMED_AT_ONCE:
-            return ~is_stopped
-        return or_(changes.c.tool.not_in(sorted(self.stopped)), ~is_stopped)
 
 
 def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
@@ -147,8 +141,9 @@ def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
     if first is None or last is None:
         return replace(empty, followed=_followed(connection, scope))
     width = _width(last - first)
-    tallies, stopped = _tallied(connection, scope, width)
-    scope = replace(scope, stopped=stopped)
+    tallies, has_stopped = _tallied(connection, scope, width)
+    if has_stopped:
+        scope = replace(scope, stopped=_listed(connection, _stopped_calls(connection, scope)))
     places = _places(connection, scope)
     names = _Names(connection, places)
     tools = _by(tallies, lambda key: key.tool)
@@ -194,6 +189,17 @@ def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
             "unknown_tools": max(len(strangers) - _NAMES, 0),
         },
     )
+
+
+def _listed(connection: Connection, texts: Sequence[str]) -> Select[*tuple[Any, ...]]:
+    """Texts as a question of its own: handed over as one value, of which the database makes a table, however many they are.
+
+    A question that would find them anew takes a planner that knows the tables well: one that does not, looks for each of a million rows.
+    """
+    if connection.dialect.name == "sqlite":
+        return select(func.json_each(json.dumps(texts)).table_valued("value").c.value)
+    # Unlike an array, of which the planner knows the length, this is always looked into by a hash.
+    return select(func.jsonb_array_elements_text(cast(literal(json.dumps(texts), Text), JSONB)).column_valued())
 
 
 def _rows(connection: Connection, asked: Select[*tuple[Any, ...]]) -> Iterator[Any]:
@@ -245,8 +251,8 @@ def _bucket(connection: Connection, table: Table, width: int) -> ColumnElement[i
     return cast(part if connection.dialect.name == "sqlite" else func.floor(part), BigInteger)
 
 
-def _tallied(connection: Connection, scope: Scope, width: int) -> tuple[dict[_Key, Tally], frozenset[str]]:
-    """What became of the calls, by tool, model and stretch of time; and the tools with changes in calls that were not run.
+def _tallied(connection: Connection, scope: Scope, width: int) -> tuple[dict[_Key, Tally], bool]:
+    """What became of the calls, by tool, model and stretch of time; and whether something was changed in calls that were not run.
 
     Most calls that fit had something changed or had not; which of them is found by counting the calls with changes, less those that were
     refused all the same. That takes the database far less than a look at the changes of every call.
@@ -272,7 +278,7 @@ def _tallied(connection: Connection, scope: Scope, width: int) -> tuple[dict[_Ke
     fitted: dict[_Key, Counter[str]] = defaultdict(Counter)
     made: dict[_Key, Tally] = defaultdict(Tally)
     spent: Counter[_Key] = Counter()
-    stopped: set[str] = set()
+    has_stopped = False
     for found in _rows(connection, asked):
         key = _Key(_UNNAMED if found.tool == "" else found.tool, NO_MODEL if found.model is None else found.model, found.bucket)
         verdict = verdict_of(found.status, has_failures=bool(found.fails))
@@ -286,14 +292,22 @@ def _tallied(connection: Connection, scope: Scope, width: int) -> tuple[dict[_Ke
             made[key] += Tally(refused=found.calls, statuses={found.status: found.calls})
         else:
             made[key] += Tally(not_run=found.calls)
-            if found.drifts:
-                stopped.add(found.tool)
+            has_stopped = has_stopped or bool(found.drifts)
     changed = _changed_calls(connection, scope, width)
     for key, statuses in fitted.items():
         calls = statuses.total()
         mended = min(max(changed[key] - spent[key], 0), calls)
         made[key] += Tally(as_is=calls - mended, mended=mended, statuses=dict(statuses))
-    return made, frozenset(stopped)
+    return made, has_stopped
+
+
+def _stopped_calls(connection: Connection, scope: Scope) -> list[str]:
+    """The calls that the application did not run, and in which something was changed."""
+    row = records.c
+    fails = exists().where(failures.c.record_id == row.id)
+    drifts = exists().where(changes.c.record_id == row.id, _IS_DRIFT)
+    asked = select(row.id).where(row.status.in_(_STOPPED), ~fails, drifts, *scope.of(records))
+    return [record_id for (record_id,) in _rows(connection, asked)]
 
 
 def _changed_calls(connection: Connection, scope: Scope, width: int) -> Counter[_Key]:
