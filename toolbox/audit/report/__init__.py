@@ -35,7 +35,7 @@ def drift_report(
         source: a name for what is read, shown in the report.
 
     Raises:
-        StoreError: the store cannot be read, a time is none, or a datetime has no time zone.
+        StoreError: the store cannot be read, a moment is none, or a datetime has no time zone.
         TypeError: it is no store.
     """
     from toolbox.audit.report.query import Scope, ask
