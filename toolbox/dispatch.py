@@ -178,7 +178,8 @@ def check(tool: Tool, payload: Any, known: KnownTools | None = None, found: Sequ
     try:
         value = {} if bound is INVALID else tool.coerce(bound, None, out)
     except RecursionError:
-        raise _with_report(PayloadError("too_deep", "the arguments are nested too deeply"), _nothing_read(tool)) from None
+        error = PayloadError("too_deep", "the arguments are nested too deeply")
+        raise _with_report(error, _nothing_read(error, tool)) from None
     diagnostics, failures, secret = out.diagnostics, out.failures, tool.secret
     value = {} if value is INVALID else value
     if tool.guarded:
@@ -232,12 +233,13 @@ def _check_limits(tool: Tool, payload: Any) -> None:
     try:
         check_limits(payload, tool.policy.limits)
     except PayloadError as error:
-        error.report = _nothing_read(tool)
+        error.report = _nothing_read(error, tool)
         raise
 
 
-def _nothing_read(tool: Tool) -> CoercionReport:
-    return CoercionReport(None, {}, [], [], secret=tool.secret)
+def _nothing_read(error: PayloadError, tool: Tool) -> CoercionReport:
+    """The report of a payload beyond the limits; it is not held on to."""
+    return _report_of(error, None, Outcome(), tool)
 
 
 # -- verdict: the arguments do not fit -----------------------------------------------------------------------------------------------

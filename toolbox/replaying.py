@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from toolbox.audit import AuditRecord, CallStatus, origin_of
+from toolbox.audit.verdict import Verdict, verdict_of
 from toolbox.diagnostics import ABSENT, MASK, CoercionReport, Diagnostic, DiagnosticKind, FailureReason, Risk, path_text
 from toolbox.dispatch import check
 from toolbox.errors import PayloadError, UnknownTool
@@ -245,9 +246,6 @@ def as_sent(change: Diagnostic) -> bool:
 
 # -- one record ----------------------------------------------------------------------------------------------------------------------
 
-_RAN: Final = frozenset(
-    (CallStatus.RUNNING, CallStatus.DONE, CallStatus.FAILED, CallStatus.TIMEOUT, CallStatus.CANCELLED, CallStatus.UNKNOWN)
-)
 # How a call was found in a model's text; of arguments that are an object already, it is not to be seen any more.
 _FOUND: Final = frozenset(
     (
@@ -414,12 +412,12 @@ def _called(record: AuditRecord) -> str:
 
 def _then(record: AuditRecord, kept: _Kept) -> ReplayOutcome | Unchecked:
     """What became of a call then, as far as it can be compared."""
-    failures = [item for item in record.failures if not kept.hides(item.path)]
-    if record.status in _RAN or (record.status is CallStatus.PENDING and not record.failures):
+    verdict = verdict_of(record.status, has_failures=bool(record.failures))
+    if verdict is Verdict.NOT_RUN:
+        return Unchecked.OTHER_REASON
+    if verdict is Verdict.FITTED:
         return _passed([item for item in record.diagnostics if not kept.hides(item.path)])
-    if failures:
-        return ReplayOutcome.REFUSED
-    return Unchecked.MASKED if record.failures else Unchecked.OTHER_REASON
+    return Unchecked.MASKED if all(kept.hides(item.path) for item in record.failures) else ReplayOutcome.REFUSED
 
 
 def _passed(changes: Iterable[Diagnostic]) -> ReplayOutcome:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import itertools
 import json
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -38,7 +40,7 @@ from toolbox import (
     replay,
 )
 from toolbox.audit.report import DriftReport, Tally, drift_page
-from toolbox.audit.report.drift import NO_MODEL, OTHERS, WHOLE, count_text, percent_text, words
+from toolbox.audit.report.drift import NO_MODEL, OTHERS, WHOLE, count_text, percent_text, span_text, words
 from toolbox.audit.report.query import Scope, ask
 from toolbox.replaying import Unchecked
 
@@ -126,6 +128,7 @@ def test_each_call_counts_once(made: DriftReport) -> None:
         "refused": 4,
         "unknown_tool": 2,
         "statuses": {"done": 9, "refused": 4, "unknown_tool": 2, "failed": 1},
+        "not_run": 0,
     }
     for groups in (made.models, made.buckets):
         assert sum((item.tally for item in groups), Tally()).to_dict() == made.total.to_dict()
@@ -203,10 +206,12 @@ def test_secrets_are_as_on_record(registry: Registry, store: AuditStore) -> None
 def test_postgresql_says_the_same(postgres_url: str, registry: Registry, store: AuditStore) -> None:
     """The same records give the same report from a server: counts, rows, stretches of time and examples."""
     _run(registry, CALLS)
+    store.append([_stopped(1), _stopped(2, _coerced("$.limit")), _stopped(3, _coerced("$.items[0].price"), tool="order_items")])
     with AuditStore(postgres_url) as server:
         server.append(store.records())
         mine, theirs = drift_report(store).to_dict(), drift_report(server).to_dict()
         assert mine | {"made_at": ""} == theirs | {"made_at": ""}
+        assert (mine["total"]["calls"], mine["total"]["not_run"]) == (16, 3)
         times = [record.time for record in store.records()]
         options: list[dict[str, Any]] = [
             {"model": "small"},
@@ -243,6 +248,13 @@ def test_a_moment_needs_a_zone(store: AuditStore) -> None:
     """A datetime without a time zone is refused, since nobody knows which moment it is."""
     with pytest.raises(StoreError, match="time zone"):
         drift_report(store, since=datetime.datetime(2026, 7, 2))  # noqa: DTZ001 - the case
+
+
+@pytest.mark.parametrize("moment", ["2026-07-02", "soon", [], 10**400])
+def test_what_is_no_moment(store: AuditStore, moment: Any) -> None:
+    """A text is no moment: compared with the times on record, it would leave out all of them without a word."""
+    with pytest.raises(StoreError, match="until= takes seconds since the epoch or an aware datetime, and not"):
+        drift_report(store, until=moment)
 
 
 def test_empty(store: AuditStore) -> None:
@@ -442,7 +454,7 @@ def test_runs_that_no_model_asked_for_are_counted_apart(tmp_path: Path) -> None:
     total = report.total
     assert (total.calls, total.as_is, total.mended, total.refused) == (4, 2, 0, 2)
     assert report.followed == {"review": 1, "recovery": 1}
-    assert report.followed_texts == ["1 approved by a person and run", "1 corrected by a model and run again"]
+    assert report.uncounted_texts == ["1 approved by a person and run", "1 corrected by a model and run again"]
     assert "Not counted: 1 approved by a person and run; 1 corrected by a model and run again." in drift_page(report)
     assert replayed.unchecked[Unchecked.FOLLOWED].count == 2
 
@@ -496,3 +508,164 @@ def test_names_are_found_by_the_index(store: AuditStore) -> None:
     assert [item.parameter for item in store.read(work).changes] == ["limit"]
     assert any("toolbox_changes_drift" in plan for plan in plans)
     assert [plan for plan in plans if plan == "SCAN toolbox_changes"] == []
+    # What goes through all changes, or all failures, looks at no row of theirs.
+    through_all = [plan for plan in plans if plan.startswith(("SCAN toolbox_changes", "SCAN toolbox_failures"))]
+    assert len(through_all) >= 3
+    assert all("USING COVERING INDEX" in plan for plan in through_all)
+
+
+def _stopped(number: int, *changes: Diagnostic, **fields: Any) -> AuditRecord:
+    """A call that the application did not run, such as for a missing value in the context."""
+    return _record(number, *changes, status=CallStatus.REFUSED, error="no value in the context", **fields)
+
+
+def test_what_the_application_did_not_run_is_in_no_share(store: AuditStore) -> None:
+    """Calls refused for a reason of the application have a number of their own; neither they nor their changes are the model's."""
+    store.append([_record(1, _coerced("$.a")), _record(2), _record(3, failures=(_failure("$.a"),))])
+    before = drift_report(store).to_dict()
+    stopped = [
+        _stopped(4),
+        _stopped(5, _coerced("$.a")),
+        _stopped(6, _coerced("$.b"), model="other"),
+        _stopped(7, _coerced("$.a"), tool="pay"),
+    ]
+    store.append(stopped)
+    report = drift_report(store)
+    total = report.total
+    assert (total.calls, total.as_is, total.mended, total.refused, total.not_run) == (3, 1, 1, 1, 4)
+    assert total.statuses == {"done": 2, "refused": 1}
+    assert [(item.name, item.tally.calls, item.tally.not_run) for item in report.tools] == [("search", 3, 3), ("pay", 0, 1)]
+    assert [(item.name, item.tally.calls, item.tally.not_run) for item in report.models] == [("m", 3, 3), ("other", 0, 1)]
+    after = report.to_dict()
+    for name in ("parameters", "changes", "refusals"):
+        assert after[name] == before[name]
+    assert report.uncounted_texts == ["4 not run for a reason of the application"]
+    page = drift_page(report)
+    assert "Not counted: 4 not run for a reason of the application." in page
+    assert '<div class="tile not_run"><dt>Not run</dt><dd>4</dd>' in page
+    assert sum((item.tally for item in report.buckets), Tally()).to_dict() == total.to_dict()
+
+
+def test_the_application_is_to_blame_by_the_rule_of_the_replay(store: AuditStore) -> None:
+    """Of every status, with failures and without: what the replay leaves out as another reason is what the report does not count."""
+    records = [
+        _record(2 * number + bool(failures), _coerced("$.a"), failures=failures, status=status)
+        for number, status in enumerate(CallStatus)
+        for failures in ((), (_failure("$.a"),))
+    ]
+    store.append(records)
+    report = drift_report(store)
+    registry = Registry()
+
+    @registry.tool(name="search")
+    def _search(a: int = 1) -> int:
+        """Search."""
+        return a
+
+    unchecked = replay(records, registry).unchecked
+    assert report.total.not_run == unchecked[Unchecked.OTHER_REASON].count == 4
+    assert report.total.calls == len(records) - 4
+
+
+def test_nothing_but_calls_that_were_not_run(store: AuditStore) -> None:
+    """Then there is nothing to say of a model, and that is what the page says."""
+    store.append([_stopped(1, _coerced("$.a"))])
+    report = drift_report(store)
+    assert (report.total.calls, report.total.not_run, report.drifts, report.parameters) == (0, 1, [], ())
+    page = drift_page(report)
+    assert "No call in this range says something about a model." in page
+    assert "Not counted: 1 not run for a reason of the application." in page
+
+
+def _renamed(path: str, name: str) -> Diagnostic:
+    return Diagnostic(path, DiagnosticKind.RENAMED, Risk.INFO, path.removeprefix("$."), name, "parameter")
+
+
+def test_many_changes_and_many_refusals_take_no_room_from_each_other(store: AuditStore) -> None:
+    """Both lists are full, and each holds the most frequent of its kind, with its calls counted once though they hold it twice."""
+    twice = (_renamed("$.Limit", "limit"),)
+    calls = []
+    for number in range(150):
+        calls += [_record(1_000 * number + place, _coerced(f"$.c{number}")) for place in range(3)]
+        calls += [_record(500_000 + 1_000 * number + place, failures=(_failure(f"$.r{number}"),)) for place in range(3)]
+    calls += [_record(900_000, *twice, failures=(_failure("$.Limit"), _failure("$.limit")))]
+    calls += [_record(910_000 + number, *twice, _coerced("$.Limit"), _coerced("$.limit")) for number in range(2)]
+    store.append(calls)
+    report = drift_report(store)
+    assert (len(report.changes), len(report.refusals)) == (50, 50)
+    assert {item.calls for item in report.changes} == {item.calls for item in report.refusals} == {3}
+    assert (report.left_out["changes"], report.left_out["refusals"]) == (102, 101)
+    limit = next(item for item in report.parameters if item.parameter == "limit")
+    assert (limit.changed, limit.refused, limit.drifted) == (3, 1, 3)
+
+
+@pytest.mark.parametrize("is_refusal", [False, True])
+def test_the_rarer_kind_is_counted_once_behind_many_of_the_other(store: AuditStore, *, is_refusal: bool) -> None:
+    """However many changes stand before a refusal, or the other way round, one call that holds it under two spellings is one call."""
+
+    def call(number: int, *paths: str, refused: bool, renamed: tuple[Diagnostic, ...] = ()) -> AuditRecord:
+        if refused:
+            return _record(number, *renamed, failures=tuple(map(_failure, paths)))
+        return _record(number, *renamed, *map(_coerced, paths))
+
+    many = [call(10 * number + place, f"$.p{number}", refused=not is_refusal) for number in range(110) for place in range(3)]
+    both = call(9_000, "$.Limit", "$.limit", refused=is_refusal, renamed=(_renamed("$.Limit", "limit"),))
+    store.append([*many, both])
+    report = drift_report(store)
+    found = next(item for item in report.drifts if item.parameter == "limit" and item.kind in ("coerced", "invalid"))
+    assert (found.is_refusal, found.calls) == (is_refusal, 1)
+
+
+DAMAGE = {
+    "time": "UPDATE toolbox_records SET opened_at = 'x' WHERE id = 'r-1'",
+    "times": "UPDATE toolbox_records SET opened_at = X'00'",
+    "status": "UPDATE toolbox_records SET status = 'bogus' || char(27) WHERE id = 'r-1'",
+    "statuses": "UPDATE toolbox_records SET status = X'ff'",
+    "tool": "UPDATE toolbox_records SET tool = X'ff00' WHERE id = 'r-1'",
+    "model": "UPDATE toolbox_records SET model = 5, origin = 7 WHERE id = 'r-1'",
+    "kind": "UPDATE toolbox_changes SET kind = 'bogus', risk = 99 WHERE record_id = 'r-1'",
+    "place": "UPDATE toolbox_changes SET place = X'ff', tool = X'ff'",
+    "number": "UPDATE toolbox_changes SET place = 5, conversion = 5.5, path = X'00'",
+    "value": "UPDATE toolbox_changes SET value_before = X'ff', value_after = 7, suggestion = 1",
+    "json": "UPDATE toolbox_changes SET kind = 'renamed', conversion = 'parameter', value_after = '{', value_before = '['",
+    "failure": "UPDATE toolbox_failures SET would_be = '[', value = 1, reason = 7, detail = X'00', expected = 2",
+    "would_be": 'UPDATE toolbox_failures SET would_be = \'{"after": [1], "conversion": {}}\'',
+    "lost": "DELETE FROM toolbox_records WHERE id <> 'r-2'",
+    "none": "DELETE FROM toolbox_changes",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_whatever_somebody_has_written_into_the_store(tmp_path: Path, damage: str) -> None:
+    """It is reported, or refused as what it is; nothing else is raised, and no control character is in the page."""
+    with AuditStore(tmp_path / "audit.db") as store:
+        store.append([_record(number, _coerced("$.a"), failures=(_failure("$.b"),) if number % 2 else ()) for number in range(4)])
+    with contextlib.closing(sqlite3.connect(tmp_path / "audit.db", isolation_level=None)) as connection:
+        connection.execute(DAMAGE[damage])
+    report, reason = None, ""
+    with AuditStore(tmp_path / "audit.db", read_only=True) as store:
+        try:
+            report = drift_report(store)
+        except StoreError as error:
+            reason = error.reason
+    if report is None:
+        assert reason in ("corrupt", "failed")
+    else:
+        assert json.dumps(report.to_dict(), allow_nan=False)
+        assert "\x1b" not in drift_page(report)
+
+
+def test_names_with_nothing_to_see_are_in_quotes(store: AuditStore) -> None:
+    """An empty name, or one of spaces, can be told from no name at all."""
+    store.append([_record(1, _coerced("$.a"), model=""), _record(2, tool=" ", status=CallStatus.UNKNOWN_TOOL)])
+    page = drift_page(drift_report(store))
+    assert page.count("<bdi>&quot;&quot;</bdi>") >= 2
+    assert "<bdi>&quot; &quot;</bdi>" in page
+
+
+def test_a_clock_that_was_set_wrong(store: AuditStore) -> None:
+    """Moments that no calendar has are short, and the stretches of time still hold every call."""
+    store.append([_record(1, time=0.0), _record(2, time=1e300), _record(3, time=-5e9)])
+    made = drift_report(store)
+    assert sum(item.tally.calls for item in made.buckets) == made.total.calls == 3
+    assert max(len(text) for item in made.buckets for text in (item.to_dict()["start"], span_text(item.end - item.start))) < 40

@@ -98,7 +98,7 @@ class Reader(HTMLParser):
 
 def _report(name: str = "search", parameter: str = "limit", came: str = '"5"', model: str = "small", calls: int = 40) -> DriftReport:
     """A report made by hand, with a text of a model at each place where one can stand."""
-    tally = Tally(calls - 12, 8, 3, 1, {"done": calls - 5, "refused": 3, "unknown_tool": 1, "failed": 1})
+    tally = Tally(calls - 12, 8, 3, 1, {"done": calls - 5, "refused": 3, "unknown_tool": 1, "failed": 1}, 2)
     drift = Drift(
         name,
         parameter,

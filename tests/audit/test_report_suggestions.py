@@ -302,3 +302,23 @@ def test_declared_aliases_prevent_the_drift() -> None:
     report = aliased.check("close", {"priority": "urgent"})
     assert report.normalized_args == {"priority": "high"}
     assert [item.risk.name for item in report.diagnostics] == ["INFO"]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "key"),
+    [
+        ("limit", "limit"),
+        ("items[*].price", "price"),
+        ("items[*]", "items"),
+        ("items[*][*]", "items"),
+        ("['a b']", "a b"),
+        ("items['a b']", "a b"),
+        ("items['a.b[0]'][*]", "a.b[0]"),
+        ("items['it\\'s']", "it's"),
+        ("['']", '""'),
+        (WHOLE, WHOLE),
+    ],
+)
+def test_the_last_name_of_a_parameter(parameter: str, key: str) -> None:
+    """Advice speaks of what stands last in the path, also where that is no plain name."""
+    assert Seen("t", parameter, "dropped", "unknown").key == key

@@ -309,6 +309,27 @@ def test_hostile_records(run: Run, folder: Path) -> None:
     assert all(character.isprintable() or character == "\n" for character in ran.all)
 
 
+LINE = {"tool": "halve", "status": "done", "arguments": '{"number": 2}', "record_id": "r-1"}
+STRANGE: list[dict[str, Any]] = [
+    {**LINE, "changes": ['[info] $: "\\q" taken as the tool "halve"']},
+    {**LINE, "changes": ['[info] $: "a\x01" taken as the tool "halve"']},
+    {**LINE, "changes": ["[info] $", 5, None, "[risky] $.a\x1b: x"]},
+    {**LINE, "arguments": "[" * 5_000, "record_id": None},
+    {**LINE, "tool": "\ud800\x1b[31m", "failures": ["", "$.q: missing", "x" * 10_000]},
+    {**LINE, "arguments": {"number": 2}, "diagnostics": [5, {}, {"kind": [], "risk": 1}], "failures": [{"reason": []}], "metadata": 5},
+]
+
+
+@pytest.mark.parametrize("line", STRANGE, ids=range(len(STRANGE)))
+def test_lines_that_somebody_else_has_written(run: Run, folder: Path, line: dict[str, Any]) -> None:
+    """They are read as far as they can be; nothing is raised, and no control character gets out."""
+    (folder / "lines.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
+    ran = run("replay", "lines.jsonl", "--tools", "tools")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("1 records, ")
+    assert all(character.isprintable() or character == "\n" for character in ran.out)
+
+
 def test_on_a_terminal(screen: Callable[..., str], store: Path) -> None:
     """On a terminal the tables are drawn, on a narrow one below each other."""
     for columns in (120, 50):

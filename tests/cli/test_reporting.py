@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -109,6 +110,18 @@ def test_on_a_terminal(audit: Path, screen: Callable[..., str], columns: int) ->
     assert "to\x1bday" not in shown
 
 
+@pytest.mark.parametrize("columns", [0, 60, 200])
+def test_hostile_names(folder: Path, run: Run, screen: Callable[..., str], columns: int) -> None:
+    """Names of models, tools and parameters stand in heads and cells, and none of them controls the terminal."""
+    hostile = "\x1b[31m\u202e<b>[red]\n\x07"
+    with AuditStore("audit.db") as store:
+        store.append(_record(number, model=f"{hostile}{number % 2}", tool=hostile) for number in range(16))
+    shown = screen("report", "audit.db", columns=columns, NO_COLOR="1", TERM="dumb") if columns else run("report", "audit.db").out
+    assert shown.count("\\x1b[31m") > 3
+    assert all(character.isprintable() or character == "\n" for character in re.sub(r"\x1b\[[0-9;]*m", "", shown))
+    assert hostile[:5] not in shown
+
+
 def test_the_same_numbers_everywhere(audit: Path, run: Run) -> None:
     """The terminal, the JSON and the page say the same numbers, and the JSON can be piped on while the page is written."""
     ran = run("report", "audit.db", "--json", "--html", "drift.html")
@@ -140,13 +153,35 @@ def test_with_a_page_the_totals_are_enough(audit: Path, run: Run) -> None:
     assert ran.out == GOLDEN.partition("\nModels\n")[0]
 
 
+def test_calls_that_were_not_run(folder: Path, run: Run) -> None:
+    """They stand below the totals and in a column of their own, and in no share; alone, they are no report."""
+    stopped = [_record(number, tool="pay", status=CallStatus.REFUSED) for number in (2, 3, 4)]
+    with AuditStore("stopped.db") as store:
+        store.append(stopped)
+    ran = run("report", "stopped.db")
+    assert (ran.code, ran.out) == (1, "")
+    assert "says something about a model; not counted: 3 not run for a reason of the application\n" in ran.err
+    with AuditStore("stopped.db") as store:
+        store.append([_record(6), _record(8)])
+    shown = run("report", "stopped.db").out
+    assert "as they are       1  50.0 %\nmended            1  50.0 %\nrefused           0     0 %\n" in shown
+    assert "ended: 2 done\nnot counted: 3 not run for a reason of the application\n" in shown
+    assert "tool    calls  as they are  mended  refused  not run  most frequent drift\n" in shown
+    assert "search      2       50.0 %  50.0 %      0 %        0  limit: coerced str->int, 1\n" in shown
+    assert "pay         0          0 %     0 %      0 %        3  -\n" in shown
+    assert json.loads(run("report", "stopped.db", "--json").out)["total"]["not_run"] == 3
+
+
 def test_nothing_but_runs_that_no_model_asked_for(folder: Path, run: Run) -> None:
     """Where all that is in range was approved by a person, that is what is said, in the terminal and on the page."""
     with AuditStore("reviewed.db") as store:
         store.append([AuditRecord("pay", "lenient", {}, {}, status=CallStatus.DONE, metadata={"review_item": "i-1"}, time=START)])
     ran = run("report", "reviewed.db", "--html", "drift.html")
     assert (ran.code, ran.out) == (1, "")
-    assert "reviewed.db holds no call of a model in this range; not counted: 1 approved by a person and run\n" in ran.err
+    assert (
+        "reviewed.db holds no call in this range that says something about a model; not counted: 1 approved by a person and run\n"
+        in ran.err
+    )
     assert "Not counted: 1 approved by a person and run." in Path("drift.html").read_text("utf-8")
 
 
@@ -283,3 +318,12 @@ def test_no_moments(written: str) -> None:
     """Anything else is refused with what to write."""
     with pytest.raises(UsageProblem, match="--since takes a date"):
         read_moment("--since", written, NOW)
+
+
+def test_advice_hangs_on_a_narrow_terminal(audit: Path, screen: Callable[..., str]) -> None:
+    """What wraps stands below its own words, so that the numbers alone stand in the margin."""
+    shown = screen("report", "audit.db", columns=50, NO_COLOR="1")
+    advice = re.sub(r"\x1b\[[0-9;]*m", "", shown).partition("What to mend first\n")[2].splitlines()
+    assert len(advice) > 8
+    assert [line[:2] for line in advice if not line.startswith("   ")] == ["1.", "2."]
+    assert all(len(line) <= 50 for line in advice)

@@ -89,10 +89,10 @@ class _Found:
         name = self.call.name if self.tool is None else self.tool.name
         printer.line(f"{number}. {name}" + (f"  (id {self.call.call_id})" if self.call.call_id else ""), "bold")
         if self.tool is None:
-            printer.line(f"   {self.problem}", "red")
-        printer.line(f"   arguments: {json.dumps(self.arguments, ensure_ascii=False)}")
+            printer.line(f"   {self.problem}", "red", hanging=3)
+        printer.line(f"   arguments: {json.dumps(self.arguments, ensure_ascii=False)}", hanging=3)
         for item in self.changes:
-            printer.line(f"   {describe(item)}", "cyan")
+            printer.line(f"   {describe(item)}", "cyan", hanging=3)
         if not self.changes:
             printer.line("   found as it should be", "green")
 

@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any, Final
 
 from rich import box
@@ -98,11 +98,19 @@ class Printer:
         self.out = _console(sys.stdout)
         self.err = _console(sys.stderr)
 
-    def line(self, text: str = "", style: str = "", *, err: bool = False) -> None:
-        """One paragraph; its control characters are shown as escapes."""
+    def line(self, text: str = "", style: str = "", *, err: bool = False, hanging: int = 0) -> None:
+        """One paragraph; its control characters are shown as escapes.
+
+        Args:
+            text: what it says.
+            style: how rich draws it.
+            err: whether it goes to standard error.
+            hanging: by how many columns the lines are set in that a terminal needs beyond the first one: as wide as the number, or the
+                space, that the text begins with.
+        """
         console = self.err if err else self.out
         if console.is_terminal:
-            console.print(Text(one_line(text), style=style))
+            console.print(_hanging(Text(one_line(text), style=style), hanging, console))
         else:
             console.file.write(f"{one_line(text)}\n")
 
@@ -129,6 +137,8 @@ class Printer:
     def table(self, columns: Sequence[Column], rows: Iterable[Row], *, total: Row | None = None, err: bool = False) -> None:
         """A table; `total` is set off below it."""
         console = self.err if err else self.out
+        # A head may be a name too, such as that of a model.
+        columns = [replace(column, header=one_line(column.header)) for column in columns]
         listed = [[_cell(item) for item in row] for row in rows]
         last = None if total is None else [_cell(item) for item in total]
         whole = [*listed, *([last] if last else [])]
@@ -146,6 +156,17 @@ def _console(stream: IO[str]) -> Console:
         # A name that the terminal has no letters for is shown as an escape and ends no command.
         stream.reconfigure(errors="backslashreplace")
     return Console(file=stream, markup=False, emoji=False, highlight=False)
+
+
+def _hanging(text: Text, columns: int, console: Console) -> Text:
+    """The text in lines of which all but the first one are set in."""
+    if not columns or console.width < 3 * columns or text.cell_len <= console.width:
+        return text
+    begin, rest = text.divide([columns])
+    lines = rest.wrap(console, console.width - columns)
+    for line in lines:
+        line.rstrip()
+    return begin + Text(f"\n{' ' * columns}").join(lines)
 
 
 def _cell(item: str | Cell) -> Cell:

@@ -123,10 +123,18 @@ def _told_change(line: str) -> Diagnostic:
     path, risk, words = said[2], Risk[said[1].upper()], said[3]
     renamed = _RENAMED.match(words)
     if renamed and path == "$":
-        name = json.loads(renamed[1])
-        return Diagnostic(path, DiagnosticKind.RENAMED, risk, name if not name.endswith("...") else MASK, ABSENT, "tool")
+        return Diagnostic(path, DiagnosticKind.RENAMED, risk, _told_name(renamed[1]), ABSENT, "tool")
     kind = next((kind for begin, kind in _BEGINS.items() if words.startswith(begin)), DiagnosticKind.COERCED)
     return Diagnostic(path, kind, risk, ABSENT, ABSENT)
+
+
+def _told_name(text: str) -> str:
+    """The name in a line; where it is not whole, or somebody else has written the line, it is not known."""
+    try:
+        name: str = json.loads(text)
+    except ValueError:
+        return MASK
+    return MASK if name.endswith("...") else name
 
 
 def _told_failure(line: str) -> Failure:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from toolbox.audit.report import Drift, DriftReport, Example, Group, ParameterDrift, drift_page, drift_report
-from toolbox.audit.report.drift import count_text, percent_text, span_text, time_text
+from toolbox.audit.report.drift import count_text, name_text, percent_text, span_text, time_text
 from toolbox.cli.printing import RISK_STYLES, Cell, Column, Printer, Row
 from toolbox.cli.problems import UsageProblem
 from toolbox.cli.stores import open_store, source_of
@@ -81,9 +81,9 @@ def report(
         printer.line(f"{html} is written", err=True)
     if made.total.calls:
         return 0
-    what = "holds no call yet" if not known else f"holds {count_text(known)} calls, and none of them is in this range"
-    if made.followed_texts:
-        what = f"holds no call of a model in this range; not counted: {'; '.join(made.followed_texts)}"
+    what = "holds no call yet" if not known else f"holds {_plural(known, 'call')}, and none of them is in this range"
+    if made.uncounted_texts:
+        what = f"holds no call in this range that says something about a model; not counted: {'; '.join(made.uncounted_texts)}"
     printer.line(f"{source_of(place)} {what}", err=True)
     return 1
 
@@ -131,19 +131,19 @@ def _totals(made: DriftReport, printer: Printer) -> None:
     printer.line()
     said = ", ".join(f"{count_text(count)} {name.replace('_', ' ')}" for name, count in ends)
     printer.line(f"ended: {said}")
-    if made.followed_texts:
-        printer.line(f"not counted: {'; '.join(made.followed_texts)}")
+    if made.uncounted_texts:
+        printer.line(f"not counted: {'; '.join(made.uncounted_texts)}")
 
 
 def _details(made: DriftReport, printer: Printer) -> None:
-    _groups(printer, "Models", "model", made.models)
-    _groups(printer, "Tools", "tool", made.tools)
+    _groups(printer, "Models", "model", made.models, made.total.not_run)
+    _groups(printer, "Tools", "tool", made.tools, made.total.not_run)
     _parameters(printer, made)
     _refusals(printer, made)
     _buckets(printer, made)
     if made.unknown_tools:
         _heading(printer, "Names that no tool has")
-        rows = [(_cut(name, _NAME), count_text(calls)) for name, calls in made.unknown_tools[:_REFUSALS]]
+        rows = [(_name(name), count_text(calls)) for name, calls in made.unknown_tools[:_REFUSALS]]
         printer.table((Column("name"), Column("calls", right=True)), rows)
     _advice(printer, made)
 
@@ -153,16 +153,17 @@ def _heading(printer: Printer, text: str) -> None:
     printer.line(text, "bold")
 
 
-def _groups(printer: Printer, title: str, one: str, groups: Sequence[Group]) -> None:
+def _groups(printer: Printer, title: str, one: str, groups: Sequence[Group], not_run: int) -> None:
     _heading(printer, title)
-    heads = ("calls", "as they are", "mended", "refused")
+    heads = ("calls", "as they are", "mended", "refused", *(("not run",) if not_run else ()))
     columns = (Column(one), *(Column(head, right=True) for head in heads), Column("most frequent drift"))
     rows: list[Row] = []
     for item in groups:
         tally = item.tally
         shares = [percent_text(count, tally.calls) for count in (tally.as_is, tally.mended, tally.refused)]
+        shares += [count_text(tally.not_run)] if not_run else []
         top = f"{_cut(item.top, 2 * _NAME)}, {count_text(item.top_calls)}" if item.top else "-"
-        rows.append((_cut(item.name, _NAME), count_text(tally.calls), *shares, top))
+        rows.append((_name(item.name), count_text(tally.calls), *shares, top))
     printer.table(columns, rows)
 
 
@@ -172,7 +173,7 @@ def _parameters(printer: Printer, made: DriftReport) -> None:
     _heading(printer, "Where it drifts: share of the tool's calls in which a parameter was changed or refused")
     models = [group.name for group in made.models][:_MODELS] if len(made.models) > 1 else []
     calls = {group.name: group.models for group in made.tools}
-    heads = ("share", *(_cut(model, 16) for model in models), "changed", "refused")
+    heads = ("share", *(_cut(name_text(model), 16) for model in models), "changed", "refused")
     columns = (Column("tool"), Column("parameter"), *(Column(head, right=True) for head in heads))
     shown = sorted(made.parameters, key=lambda item: -item.drifted)[:_PARAMETERS]
     rows: list[Row] = []
@@ -180,13 +181,13 @@ def _parameters(printer: Printer, made: DriftReport) -> None:
         if item in shown:
             shares = [_share(item.models.get(model, 0), calls.get(item.tool, {}).get(model, 0)) for model in models]
             counts = (count_text(item.changed), count_text(item.refused))
-            rows.append((_cut(item.tool, _NAME), _parameter(item), _share(item.drifted, item.calls), *shares, *counts))
+            rows.append((_name(item.tool), _parameter(item), _share(item.drifted, item.calls), *shares, *counts))
     printer.table(columns, rows)
     _rest(printer, len(made.parameters) - len(shown) + made.left_out.get("parameters", 0))
 
 
 def _parameter(item: ParameterDrift) -> str:
-    return _cut(item.parameter, _NAME) + ("" if item.is_declared else " (not declared)")
+    return _name(item.parameter) + ("" if item.is_declared else " (not declared)")
 
 
 def _share(part: int, whole: int) -> Cell:
@@ -205,8 +206,8 @@ def _refusals(printer: Printer, made: DriftReport) -> None:
     shown = made.refusals[:_REFUSALS]
     rows = [
         (
-            _cut(item.tool, _NAME),
-            _cut(item.parameter, _NAME),
+            _name(item.tool),
+            _name(item.parameter),
             Cell(item.kind.replace("_", " "), "red"),
             count_text(item.calls),
             percent_text(item.calls, item.of_calls),
@@ -248,13 +249,16 @@ def _advice(printer: Printer, made: DriftReport) -> None:
     for number, item in enumerate(drifts[:_ADVICE], 1):
         share = f"{percent_text(item.calls, item.of_calls)} of {_plural(item.of_calls, 'call')}"
         style = "red" if item.is_refusal else RISK_STYLES.get(item.risk, "")
-        printer.line(f"{number}. {_cut(item.tool, _NAME)} {_cut(item.parameter, _NAME)}: {item.label}, {share}", style)
+        begin = f"{number}. "
+        space = " " * len(begin)
+        said = f"{_name(item.tool)} {_name(item.parameter)}: {item.label}, {share}"
+        printer.line(f"{begin}{said}", style, hanging=len(begin))
         examples = _examples(item, 2)
         if examples:
-            printer.line(f"   came: {examples}")
-        printer.line(f"   {item.advice.where}: {item.advice.text}")
+            printer.line(f"{space}came: {examples}", hanging=len(begin))
+        printer.line(f"{space}{item.advice.where}: {item.advice.text}", hanging=len(begin))
         if item.advice.code:
-            printer.line(f"   {item.advice.code}")
+            printer.line(f"{space}{item.advice.code}", hanging=len(begin))
     _rest(printer, len(drifts) - _ADVICE + made.left_out.get("changes", 0) + made.left_out.get("refusals", 0))
 
 
@@ -272,6 +276,10 @@ def _example(item: Drift, example: Example) -> str:
     if example.became:
         return f"{came} -> {_cut(example.became, _CELL)}"
     return f"{came}, left out" if item.leaves_out else came
+
+
+def _name(text: str) -> str:
+    return _cut(name_text(text), _NAME)
 
 
 def _cut(text: str, limit: int) -> str:

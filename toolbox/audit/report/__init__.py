@@ -35,7 +35,7 @@ def drift_report(
         source: a name for what is read, shown in the report.
 
     Raises:
-        StoreError: the store cannot be read, or a datetime has no time zone.
+        StoreError: the store cannot be read, a moment is none, or a datetime has no time zone.
         TypeError: it is no store.
     """
     from toolbox.audit.report.query import Scope, ask
@@ -43,7 +43,12 @@ def drift_report(
     if not hasattr(store, "unknown_after_s"):
         raise TypeError(f"drift_report takes a store, such as AuditStore(...), and not {shorten(store)}")
     scope = Scope(_seconds("since", since), _seconds("until", until), tool, model, store.unknown_after_s)
-    return store.read(lambda connection: ask(connection, scope, source))
+    try:
+        return store.read(lambda connection: ask(connection, scope, source))
+    except (TypeError, ValueError, LookupError, ArithmeticError) as error:
+        # SQLite takes whatever somebody else writes into a column.
+        why = f"{type(error).__name__} {shorten(str(error))}"
+        raise StoreError("corrupt", f"{store!r} holds what toolbox has not written, so it cannot be counted: {why}") from error
 
 
 def drift_page(report: DriftReport) -> str:
@@ -54,8 +59,13 @@ def drift_page(report: DriftReport) -> str:
 
 
 def _seconds(name: str, moment: float | datetime.datetime | None) -> float | None:
+    if moment is None:
+        return None
     if not isinstance(moment, datetime.datetime):
-        return moment
+        try:
+            return float(moment)
+        except (TypeError, ValueError, OverflowError):
+            raise StoreError("misused", f"{name}= takes seconds since the epoch or an aware datetime, and not {shorten(moment)}") from None
     if moment.tzinfo is None:
         raise StoreError(
             "misused", f"{name}= is a datetime without a time zone; write datetime(..., tzinfo=UTC), or seconds since the epoch"

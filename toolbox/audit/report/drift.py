@@ -6,6 +6,7 @@ The terminal, the JSON and the page are all made from this one value, and percen
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -23,6 +24,7 @@ __all__ = [
     "ParameterDrift",
     "Tally",
     "count_text",
+    "name_text",
     "percent_text",
     "span_text",
     "time_text",
@@ -36,6 +38,7 @@ OTHERS: Final = "(others)"
 WHOLE: Final = "(whole call)"
 """Stands for the payload as a whole, where a change or a refusal concerns no single parameter."""
 
+_LONGEST_SPAN: Final = 1e15
 _SECONDS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
@@ -49,6 +52,8 @@ class Tally:
         refused: calls whose arguments did not fit.
         unknown_tool: calls of a tool that does not exist.
         statuses: calls by how they ended, such as ``{"done": 3, "failed": 1}``.
+        not_run: calls that were not run for a reason of the application, such as a missing value in the context: they say nothing about a
+            model, and are in none of the other numbers.
     """
 
     as_is: int = 0
@@ -56,10 +61,11 @@ class Tally:
     refused: int = 0
     unknown_tool: int = 0
     statuses: Mapping[str, int] = field(default_factory=dict)
+    not_run: int = 0
 
     @property
     def calls(self) -> int:
-        """All calls."""
+        """All calls but those of `not_run`."""
         return self.as_is + self.mended + self.refused + self.unknown_tool
 
     def __add__(self, other: Tally) -> Tally:
@@ -70,6 +76,7 @@ class Tally:
             self.refused + other.refused,
             self.unknown_tool + other.unknown_tool,
             statuses,
+            self.not_run + other.not_run,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,6 +88,7 @@ class Tally:
             "refused": self.refused,
             "unknown_tool": self.unknown_tool,
             "statuses": dict(sorted(self.statuses.items(), key=lambda item: (-item[1], item[0]))),
+            "not_run": self.not_run,
         }
 
 
@@ -325,10 +333,15 @@ class DriftReport:
     followed: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def followed_texts(self) -> list[str]:
-        """The runs that are no calls of a model, in words."""
-        said = {"review": "approved by a person and run", "recovery": "corrected by a model and run again"}
-        return [f"{count_text(self.followed[origin])} {text}" for origin, text in said.items() if self.followed.get(origin)]
+    def uncounted_texts(self) -> list[str]:
+        """What is counted in no share, in words: calls that the application did not run, and runs that are no calls of a model."""
+        counts = {"not_run": self.total.not_run, **self.followed}
+        said = {
+            "not_run": "not run for a reason of the application",
+            "review": "approved by a person and run",
+            "recovery": "corrected by a model and run again",
+        }
+        return [f"{count_text(counts[name])} {text}" for name, text in said.items() if counts.get(name)]
 
     @property
     def drifts(self) -> list[Drift]:
@@ -388,6 +401,15 @@ def percent_text(part: int, whole: int) -> str:
     return "> 99.9 %" if percent > 99.9 else f"{percent:.1f} %"
 
 
+def name_text(name: str) -> str:
+    """A name as it is shown everywhere: in quotes where there would be nothing to see.
+
+    >>> name_text("search"), name_text("")
+    ('search', '""')
+    """
+    return name if name.strip() else json.dumps(name)
+
+
 def time_text(moment: float) -> str:
     """A moment in UTC, to the second.
 
@@ -399,7 +421,7 @@ def time_text(moment: float) -> str:
     try:
         return (epoch + datetime.timedelta(seconds=moment // 1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, ValueError):
-        return f"{moment:.0f} s"
+        return f"{moment:.15g} s"
 
 
 def span_text(seconds: float) -> str:
@@ -409,7 +431,7 @@ def span_text(seconds: float) -> str:
     ('1 hour', '7 days', '15 minutes')
     """
     for size, name in _SECONDS:
-        if seconds >= size and seconds % size == 0:
+        if size <= seconds < _LONGEST_SPAN and seconds % size == 0:
             number = round(seconds / size)
             return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
     return f"{seconds:g} seconds"

@@ -23,6 +23,7 @@ from toolbox.audit.report.drift import (
     Group,
     ParameterDrift,
     count_text,
+    name_text,
     percent_text,
     span_text,
     time_text,
@@ -86,7 +87,7 @@ def _name(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    return f'<code dir="ltr">{_name(text)}</code>'
+    return f'<code dir="ltr">{_name(name_text(text))}</code>'
 
 
 def _label(text: str) -> str:
@@ -156,6 +157,9 @@ def _totals(report: DriftReport) -> str:
             share = percent_text(count, total.calls)
             of = f'<dd class="of">{_plural(count, "call")}</dd>'
             tiles.append(f'<div class="tile {attribute}"><dt>{said.capitalize()}</dt><dd>{share}</dd>{of}</div>')
+    if total.not_run:
+        of = '<dd class="of">not counted</dd>'
+        tiles.append(f'<div class="tile not_run"><dt>Not run</dt><dd>{count_text(total.not_run)}</dd>{of}</div>')
     ends = [
         f'<tr><th scope="row">{_ENDS.get(status, _name(status))}</th>{_number(count_text(count))}'
         f"{_number(percent_text(count, total.calls))}</tr>"
@@ -166,12 +170,16 @@ def _totals(report: DriftReport) -> str:
         "Totals",
         f'<dl class="tiles">{"".join(tiles)}</dl>{outcomes_bar(total)}'
         f"<details><summary>How the calls ended</summary>"
-        f"{_table('ends', 'How the calls ended', ('end', '#calls', '#share'), [_body(ends)], 'narrow')}</details>{_followed(report)}",
+        f"{_table('ends', 'How the calls ended', ('end', '#calls', '#share'), [_body(ends)], 'narrow')}</details>{_uncounted(report)}",
     )
 
 
-def _followed(report: DriftReport) -> str:
-    return f"<p>Not counted: {'; '.join(report.followed_texts)}.</p>" if report.followed_texts else ""
+def _uncounted(report: DriftReport) -> str:
+    return f"<p>Not counted: {'; '.join(report.uncounted_texts)}.</p>" if report.uncounted_texts else ""
+
+
+def _nothing(report: DriftReport) -> str:
+    return "No call in this range says something about a model." if report.uncounted_texts else "No call is on record in this range."
 
 
 def _where(report: DriftReport) -> str:
@@ -309,15 +317,18 @@ def _time(report: DriftReport) -> str:
 def _groups(name: str, title: str, one: str, groups: Sequence[Group], report: DriftReport) -> str:
     # A tool that does not exist is none of the tools.
     outcomes = OUTCOMES if name == "models" else OUTCOMES[:-1]
+    has_not_run = report.total.not_run > 0
     rows = []
     for item in groups:
         shares = "".join(_number(percent_text(getattr(item.tally, part), item.tally.calls)) for part, _ in outcomes)
+        shares += _number(count_text(item.tally.not_run)) if has_not_run else ""
         top = f"{_name(item.top)} <small>{_plural(item.top_calls, 'call')}</small>" if item.top else "none"
         rows.append(
             f'<tr><th scope="row">{_label(item.name)}</th>{_number(count_text(item.tally.calls))}'
             f'{shares}<td class="bar">{small_bar(item.tally)}</td><td>{top}</td></tr>'
         )
-    heads = (one, "#calls", *(f"#{said}" for _, said in outcomes), "shares", "most frequent drift")
+    not_run = ["#not run"] if has_not_run else []
+    heads = (one, "#calls", *(f"#{said}" for _, said in outcomes), *not_run, "shares", "most frequent drift")
     table = _table(name, f"What became of the calls, by {one}", heads, [_body(rows)])
     return _section(name, title, table + _rest(report, name, one))
 
@@ -396,6 +407,10 @@ _TERMS: Final = (
     ("as they are", "the arguments fitted as they came; declared defaults may have filled in what was not given"),
     ("mended", "the arguments fitted after changes, each of which is on record"),
     ("refused", "the arguments did not fit, and the function was not run with them"),
+    (
+        "not run",
+        "the arguments fitted, but the application could not run the call, as for a value missing in the context; counted nowhere else",
+    ),
     ("risk", "info: one reading, nothing lost; warning: one sensible reading; risky: another reading exists, or something is lost"),
     ("share", "of the calls of that tool; a call counts once, however often something happens in it"),
     ("whole call", "what concerns the arguments as a whole: text around them, broken JSON, another name of the tool"),
@@ -424,7 +439,7 @@ def write_page(report: DriftReport) -> str:
         sections = [item for item in sections if item[2]]
     links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title, _ in sections)
     contents = f'<nav aria-label="Contents"><ul>{links}</ul></nav>' if links else ""
-    main = "".join(content for _, _, content in sections) or f"<p>No call is on record in this range.</p>{_followed(report)}"
+    main = "".join(content for _, _, content in sections) or f"<p>{_nothing(report)}</p>{_uncounted(report)}"
     terms = "".join(f"<div><dt>{term}</dt><dd>{meaning}</dd></div>" for term, meaning in _TERMS)
     return f"""<!DOCTYPE html>
 <html lang="en">

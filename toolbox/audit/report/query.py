@@ -13,15 +13,50 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Float, Select, Table, and_, case, cast, distinct, exists, func, select, text, union_all
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Float,
+    Integer,
+    Numeric,
+    Select,
+    Table,
+    Text,
+    and_,
+    case,
+    cast,
+    distinct,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    text,
+    union_all,
+)
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.sql.elements import ColumnElement
 
 from toolbox.audit.record import CallStatus
-from toolbox.audit.report.drift import NO_MODEL, OTHERS, WHOLE, Bucket, Drift, DriftReport, Example, Group, ParameterDrift, Tally, words
+from toolbox.audit.report.drift import (
+    NO_MODEL,
+    OTHERS,
+    WHOLE,
+    Bucket,
+    Drift,
+    DriftReport,
+    Example,
+    Group,
+    ParameterDrift,
+    Tally,
+    name_text,
+    words,
+)
 from toolbox.audit.report.suggestions import Seen, advise
 from toolbox.audit.store.columns import key_column
 from toolbox.audit.store.lost import status_now
 from toolbox.audit.store.tables import changes, failures, records
+from toolbox.audit.verdict import DECIDED_BY_FAILURES, Verdict, verdict_of
 from toolbox.diagnostics import DiagnosticKind, FailureReason, Risk
 
 __all__ = ["Scope", "ask"]
@@ -32,6 +67,8 @@ _TOOLS: Final = 100
 _MODELS: Final = 12
 _PARAMETERS: Final = 200
 _DRIFTS: Final = 50
+_RECOUNTED: Final = 1_000
+"""Of so many changes, and of so many refusals, the calls are counted once more where they stand at several places."""
 _NAMES: Final = 20
 _EXAMPLES: Final = 4
 _SAMPLED: Final = 200
@@ -43,19 +80,11 @@ _WIDTHS: Final = (60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400, 7 
 
 # As the index has it, together with an origin of none, so that the index is used.
 _IS_DRIFT: Final = text("NOT (kind = 'defaulted' AND risk = 1)")
-# Whatever became of them afterwards: the arguments did not fit, or could not be read.
-_REFUSED: Final = tuple(
-    status.value
-    for status in (
-        CallStatus.REFUSED,
-        CallStatus.FALLBACK,
-        CallStatus.RECOVERED,
-        CallStatus.COERCION_FAILED,
-        CallStatus.UNREADABLE,
-    )
-)
+_DECIDED_BY_FAILURES: Final = tuple(status.value for status in DECIDED_BY_FAILURES)
+_STOPPED: Final = tuple(status for status in _DECIDED_BY_FAILURES if verdict_of(status, has_failures=False) is Verdict.NOT_RUN)
 _UNNAMED: Final = "(no tool named)"
 _UNKNOWN_TOOL: Final = CallStatus.UNKNOWN_TOOL.value
+_UNREADABLE: Final = CallStatus.UNREADABLE.value
 _DROPPED: Final = DiagnosticKind.DROPPED.value
 _SEGMENT: Final = re.compile(r"\.[^.\[]+|\[\*\]|\['(?:[^'\\]|\\.)*'?\]?|.")
 _NOT_DECLARED: Final = frozenset(
@@ -77,6 +106,8 @@ class Scope:
         tool: one tool; None for all.
         model: one model; None for all.
         unknown_after_s: seconds after which an open call of another machine counts as unknown.
+        stopped: the question for the calls that the application did not run: what was changed in them is not looked at; None where nothing
+            was.
     """
 
     since: float | None = None
@@ -84,6 +115,7 @@ class Scope:
     tool: str | None = None
     model: str | None = None
     unknown_after_s: float = 86_400.0
+    stopped: Select[*tuple[Any, ...]] | None = field(default=None, compare=False)
 
     def of(self, table: Table, *, follows: bool = False) -> list[ColumnElement[bool]]:
         """What the rows of a table have to fulfil; without `follows`, they are of calls of a model alone."""
@@ -96,6 +128,8 @@ class Scope:
             wanted.append(table.c.tool == key_column(self.tool))
         if self.model is not None:
             wanted.append(table.c.model.is_(None) if self.model == NO_MODEL else table.c.model == key_column(self.model))
+        if self.stopped is not None and table is changes:
+            wanted.append(changes.c.record_id.not_in(self.stopped))
         return wanted
 
 
@@ -107,7 +141,9 @@ def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
     if first is None or last is None:
         return replace(empty, followed=_followed(connection, scope))
     width = _width(last - first)
-    tallies = _tallied(connection, scope, width)
+    tallies, has_stopped = _tallied(connection, scope, width)
+    if has_stopped:
+        scope = replace(scope, stopped=_listed(connection, _stopped_calls(connection, scope)))
     places = _places(connection, scope)
     names = _Names(connection, places)
     tools = _by(tallies, lambda key: key.tool)
@@ -116,14 +152,16 @@ def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
     known = {name: tally for name, tally in tools.items() if name is not None}
     by_model: dict[str, Counter[str]] = defaultdict(Counter)
     for key, tally in tallies.items():
-        if key.tool is not None:
+        if key.tool is not None and tally.calls:
             by_model[key.tool][key.model if key.model in models_shown else OTHERS] += tally.calls
     drifts = _merged(places, names, known, models_shown)
-    for item in drifts[: 2 * _DRIFTS]:
-        _recount(connection, scope, item, models_shown)
-    drifts.sort(key=lambda item: (-item.calls, item.tool, item.parameter, item.kind, item.conversion))
-    changed = [item for item in drifts if not item.is_refusal]
-    refused = [item for item in drifts if item.is_refusal]
+    # Parted first: what there is much of takes no room from the other.
+    changed, refused = ([item for item in drifts if item.is_refusal is is_refusal] for is_refusal in (False, True))
+    for part in (changed, refused):
+        for item in part[:_RECOUNTED]:
+            _recount(connection, scope, item, models_shown)
+    for part in (drifts, changed, refused):
+        part.sort(key=_most_frequent)
     parameters, parameter_count = _parameters(connection, scope, places, names, known, models_shown)
     strangers = _unknown_tools(connection, scope) if None in tools else []
     buckets = _by(tallies, lambda key: key.bucket)
@@ -153,6 +191,31 @@ def ask(connection: Connection, scope: Scope, source: str) -> DriftReport:
     )
 
 
+def _listed(connection: Connection, texts: Sequence[str]) -> Select[*tuple[Any, ...]]:
+    """Texts as a question of its own: handed over as one value, of which the database makes a table, however many they are.
+
+    A question that would find them anew takes a planner that knows the tables well: one that does not, looks for each of a million rows.
+    """
+    if connection.dialect.name == "sqlite":
+        return select(func.json_each(json.dumps(texts)).table_valued("value").c.value)
+    # Unlike an array, of which the planner knows the length, this is always looked into by a hash.
+    return select(func.jsonb_array_elements_text(cast(literal(json.dumps(texts), Text), JSONB)).column_valued())
+
+
+def _rows(connection: Connection, asked: Select[*tuple[Any, ...]]) -> Iterator[Any]:
+    """The rows that answer a question.
+
+    Raises:
+        TypeError: one holds text where there are numbers, or the other way round: SQLite takes whatever somebody else writes.
+    """
+    numbers = [isinstance(column.type, Integer | Numeric) for column in asked.selected_columns]
+    for row in connection.execute(asked):
+        for value, is_number in zip(row, numbers, strict=True):
+            if value is not None and isinstance(value, str) is is_number:
+                raise TypeError(f"{type(value).__name__} instead of {'a number' if is_number else 'text'}")
+        yield row
+
+
 # -- calls ---------------------------------------------------------------------------------------------------------------------------
 
 
@@ -174,7 +237,7 @@ def _ends(connection: Connection, scope: Scope) -> tuple[float | None, float | N
 def _followed(connection: Connection, scope: Scope) -> dict[str, int]:
     """Runs that no model asked for as they ran, by what they followed from."""
     asked = select(records.c.origin, func.count()).where(*scope.of(records, follows=True)).group_by(records.c.origin)
-    return {str(origin): calls for origin, calls in connection.execute(asked)}
+    return dict(_rows(connection, asked))
 
 
 def _width(span: float) -> int:
@@ -188,8 +251,8 @@ def _bucket(connection: Connection, table: Table, width: int) -> ColumnElement[i
     return cast(part if connection.dialect.name == "sqlite" else func.floor(part), BigInteger)
 
 
-def _tallied(connection: Connection, scope: Scope, width: int) -> dict[_Key, Tally]:
-    """What became of the calls, by tool, model and stretch of time.
+def _tallied(connection: Connection, scope: Scope, width: int) -> tuple[dict[_Key, Tally], bool]:
+    """What became of the calls, by tool, model and stretch of time; and whether something was changed in calls that were not run.
 
     Most calls that fit had something changed or had not; which of them is found by counting the calls with changes, less those that were
     refused all the same. That takes the database far less than a look at the changes of every call.
@@ -198,15 +261,15 @@ def _tallied(connection: Connection, scope: Scope, width: int) -> dict[_Key, Tal
     status = status_now(connection, scope.unknown_after_s)
     drifts = exists().where(changes.c.record_id == row.id, _IS_DRIFT)
     fails = exists().where(failures.c.record_id == row.id)
-    is_refused = case((row.status.in_(_REFUSED), 1), (and_(row.status == CallStatus.PENDING.value, fails), 1), else_=0)
+    is_open = row.status.in_(_DECIDED_BY_FAILURES)
     asked = (
         select(
             case((row.status == _UNKNOWN_TOOL, None), else_=row.tool).label("tool"),
             row.model,
             status.label("status"),
             _bucket(connection, records, width).label("bucket"),
-            is_refused.label("is_refused"),
-            case((and_(row.status.in_((*_REFUSED, CallStatus.PENDING.value)), drifts), 1), else_=0).label("drifts"),
+            case((and_(is_open, fails), 1), else_=0).label("fails"),
+            case((and_(or_(is_open, row.status == _UNREADABLE), drifts), 1), else_=0).label("drifts"),
             func.count().label("calls"),
         )
         .where(*scope.of(records))
@@ -215,21 +278,35 @@ def _tallied(connection: Connection, scope: Scope, width: int) -> dict[_Key, Tal
     fitted: dict[_Key, Counter[str]] = defaultdict(Counter)
     made: dict[_Key, Tally] = defaultdict(Tally)
     spent: Counter[_Key] = Counter()
-    for found in connection.execute(asked):
+    has_stopped = False
+    for found in _rows(connection, asked):
         key = _Key(_UNNAMED if found.tool == "" else found.tool, NO_MODEL if found.model is None else found.model, found.bucket)
-        if found.status == _UNKNOWN_TOOL:
-            made[key] += Tally(unknown_tool=found.calls, statuses={found.status: found.calls})
-        elif found.is_refused:
-            made[key] += Tally(refused=found.calls, statuses={found.status: found.calls})
-            spent[key] += found.calls * found.drifts
-        else:
+        verdict = verdict_of(found.status, has_failures=bool(found.fails))
+        if verdict is Verdict.FITTED:
             fitted[key][found.status] += found.calls
+            continue
+        spent[key] += found.calls * found.drifts
+        if verdict is Verdict.UNKNOWN_TOOL:
+            made[key] += Tally(unknown_tool=found.calls, statuses={found.status: found.calls})
+        elif verdict is Verdict.REFUSED:
+            made[key] += Tally(refused=found.calls, statuses={found.status: found.calls})
+        else:
+            made[key] += Tally(not_run=found.calls)
+            has_stopped = has_stopped or bool(found.drifts)
     changed = _changed_calls(connection, scope, width)
     for key, statuses in fitted.items():
         calls = statuses.total()
         mended = min(max(changed[key] - spent[key], 0), calls)
         made[key] += Tally(as_is=calls - mended, mended=mended, statuses=dict(statuses))
-    return made
+    return made, has_stopped
+
+
+def _stopped_calls(connection: Connection, scope: Scope) -> list[str]:
+    """The calls that the application did not run; whether something was changed in them would take PostgreSQL a look at all changes."""
+    row = records.c
+    fails = exists().where(failures.c.record_id == row.id)
+    asked = select(row.id).where(row.status.in_(_STOPPED), ~fails, *scope.of(records))
+    return [record_id for (record_id,) in _rows(connection, asked)]
 
 
 def _changed_calls(connection: Connection, scope: Scope, width: int) -> Counter[_Key]:
@@ -242,8 +319,8 @@ def _changed_calls(connection: Connection, scope: Scope, width: int) -> Counter[
         .group_by(row.tool, row.model, text("3"))
     )
     found: Counter[_Key] = Counter()
-    for tool, model, number, calls in connection.execute(asked):
-        found[_Key(tool, NO_MODEL if model is None else model, number)] += calls
+    for tool, model, number, calls in _rows(connection, asked):
+        found[_Key(tool or _UNNAMED, NO_MODEL if model is None else model, number)] += calls
     return found
 
 
@@ -275,7 +352,7 @@ def _unknown_tools(connection: Connection, scope: Scope) -> list[tuple[str, int]
         .order_by(text("2 DESC"), name)
         .limit(_GROUPS_READ)
     )
-    return [(found.name, found.calls) for found in connection.execute(asked)]
+    return [(found.name, found.calls) for found in _rows(connection, asked)]
 
 
 # -- changes and failures ------------------------------------------------------------------------------------------------------------
@@ -306,7 +383,7 @@ def _places(connection: Connection, scope: Scope) -> list[_Place]:
     )
     found = [
         _Place(tool, place, NO_MODEL if model is None else model, kind, conversion, risk, calls, is_refusal=False)
-        for tool, place, kind, conversion, model, calls, risk in connection.execute(asked)
+        for tool, place, kind, conversion, model, calls, risk in _rows(connection, asked)
     ]
     row = failures.c
     asked = (
@@ -318,7 +395,7 @@ def _places(connection: Connection, scope: Scope) -> list[_Place]:
     )
     return found + [
         _Place(tool, place, NO_MODEL if model is None else model, reason, "", 0, calls, is_refusal=True)
-        for tool, place, reason, model, calls in connection.execute(asked)
+        for tool, place, reason, model, calls in _rows(connection, asked)
     ]
 
 
@@ -402,7 +479,11 @@ def _merged(places: Iterable[_Place], names: _Names, tools: Mapping[str, Tally],
         merged.calls += item.calls
         merged.models[item.model if item.model in models else OTHERS] += item.calls
         merged.places[item.place] += item.calls
-    return sorted(made.values(), key=lambda item: (-item.calls, item.tool, item.parameter, item.kind, item.conversion))
+    return sorted(made.values(), key=_most_frequent)
+
+
+def _most_frequent(item: _Merged) -> tuple[int, str, str, str, str]:
+    return -item.calls, item.tool, item.parameter, item.kind, item.conversion
 
 
 def _recount(connection: Connection, scope: Scope, item: _Merged, models: set[str]) -> None:
@@ -428,7 +509,8 @@ def _calls(connection: Connection, models: set[str], *asked: Select[Any]) -> Cou
     """How many calls some rows belong to, by model."""
     rows = union_all(*asked).subquery()
     made: Counter[str] = Counter()
-    for model, calls in connection.execute(select(rows.c.model, func.count(distinct(rows.c.record_id))).group_by(rows.c.model)):
+    counted = select(rows.c.model, func.count(distinct(rows.c.record_id))).group_by(rows.c.model)
+    for model, calls in _rows(connection, counted):
         name = NO_MODEL if model is None else model
         made[name if name in models else OTHERS] += calls
     return made
@@ -502,7 +584,7 @@ def _model_groups(models: Mapping[str, Tally], shown: set[str], drifts: Sequence
     made = []
     for name, tally in tallies.items():
         most = top.get(name)
-        said = ("", 0) if most is None else (f"{most[1].tool}, {most[1].parameter}: {most[1].label}", most[0])
+        said = ("", 0) if most is None else (f"{name_text(most[1].tool)}, {most[1].parameter}: {most[1].label}", most[0])
         made.append(Group(name, tally, *said))
     return sorted(made, key=lambda group: (group.name == OTHERS, -group.tally.calls, group.name))
 
@@ -557,7 +639,7 @@ def _sampled(connection: Connection, scope: Scope, item: _Merged, place: str) ->
             row.conversion == item.conversion,
             *scope.of(changes),
         )
-    return connection.execute(asked.order_by(row.opened_at.desc()).limit(_SAMPLED)).all()
+    return list(_rows(connection, asked.order_by(row.opened_at.desc()).limit(_SAMPLED)))
 
 
 def _examples(item: _Merged, rows: Sequence[Sequence[Any]]) -> tuple[tuple[Example, ...], str, str, str]:

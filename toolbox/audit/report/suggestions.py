@@ -17,6 +17,7 @@ from toolbox.diagnostics import MASK
 
 __all__ = ["RULES", "Rule", "Seen", "advise"]
 
+_LAST_NAME: Final = re.compile(r"(?:\['(?P<quoted>(?:[^'\\]|\\.)*)'\]|(?P<plain>[^.\[\]]+))(?:\[[\d*]*\])*$")
 _SHOWN: Final = 60
 _PAIRS: Final = 3
 _OFTEN: Final = 2
@@ -47,9 +48,11 @@ class Seen:
 
     @property
     def key(self) -> str:
-        """The last name of the parameter: ``price`` of ``items[*].price``."""
-        found = re.search(r"([^.\[\]]+)(?:\[[^\]]*\])*$", self.parameter)
-        return found[1] if found else self.parameter
+        """The last name of the parameter: ``price`` of ``items[*].price``, ``a b`` of ``items['a b']``."""
+        found = _LAST_NAME.search(self.parameter)
+        if found is None:
+            return self.parameter
+        return found["plain"] or found["quoted"].replace("\\'", "'") or '""'
 
 
 Code = Callable[[Seen], str]

@@ -120,7 +120,8 @@ def _postgres(address: Address, timeout_s: float, *, is_reader: bool = False, **
             cursor.execute(f"SET lock_timeout = {max(int(timeout_s * 1000), 1)}")
             if is_reader or address.read_only:
                 cursor.execute("SET default_transaction_read_only = on")
-            cursor.execute("SET default_transaction_isolation = 'read committed'")
+            # What is read in one go is of one moment, as in SQLite; what is written has to see what others have written meanwhile.
+            cursor.execute(f"SET default_transaction_isolation = '{'repeatable read' if is_reader else 'read committed'}'")
             # A server may be told not to wait for its disk; a commit that has been reported must last.
             cursor.execute("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
         connection.autocommit = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,8 @@ from toolbox.errors import StoreError
 __all__ = ["Wanted", "check", "count_records", "read_records"]
 
 _PART: Final = 500
+_ITEMS: Final = 10_000
+"""So many changes and failures are in one part, or those of one record: what is read at once is in memory at once."""
 # The row of a record, and those of its changes and failures.
 _Found = tuple[dict[str, Any], list[Any], list[Any]]
 
@@ -61,18 +64,24 @@ def read_records(database: Database, wanted: Wanted, *, limit: int | None, is_ne
     """The records, in parts: none of the reads lasts long, however many there are."""
     last: tuple[float, str] | None = None
     left = limit
+    most = _PART
     while left is None or left > 0:
-        size = _PART if left is None else min(left, _PART)
-        part = database.read(partial(_part, wanted=wanted, size=size, last=last, is_newest_first=is_newest_first))
+        size = most if left is None else min(left, most)
+        part, is_last = database.read(partial(_part, wanted=wanted, size=size, last=last, is_newest_first=is_newest_first))
         for rows in part:
             yield record_of(*rows)
-        if len(part) < size:
+        if is_last:
             return
         last = (part[-1][0]["opened_at"], part[-1][0]["id"])
         left = None if left is None else left - len(part)
+        # Where the records are large, not many more are asked for than can be taken.
+        most = min(2 * len(part), _PART)
 
 
-def _part(connection: Connection, wanted: Wanted, size: int, last: tuple[float, str] | None, is_newest_first: bool) -> list[_Found]:
+def _part(
+    connection: Connection, wanted: Wanted, size: int, last: tuple[float, str] | None, is_newest_first: bool
+) -> tuple[list[_Found], bool]:
+    """The next records, and whether they are the last ones."""
     status = status_now(connection, wanted.unknown_after_s)
     key = tuple_(records.c.opened_at, records.c.id)
     query = select(records, status.label("status_now")).where(*_conditions(wanted, status)).limit(size)
@@ -81,9 +90,28 @@ def _part(connection: Connection, wanted: Wanted, size: int, last: tuple[float, 
     columns = (records.c.opened_at, records.c.id)
     query = query.order_by(*(column.desc() for column in columns) if is_newest_first else columns)
     rows = connection.execute(query).mappings().all()
+    few = _with_few_items(connection, [row["id"] for row in rows])
+    is_last = len(rows) < size and few == len(rows)
+    rows = rows[:few]
     ids = [row["id"] for row in rows]
     found = [_items(connection, table, ids) for table in (changes, failures)]
-    return [({**row, "status": row["status_now"]}, found[0].get(row["id"], []), found[1].get(row["id"], [])) for row in rows]
+    part = [({**row, "status": row["status_now"]}, found[0].get(row["id"], []), found[1].get(row["id"], [])) for row in rows]
+    return part, is_last
+
+
+def _with_few_items(connection: Connection, ids: Sequence[str]) -> int:
+    """How many of the records, from the first on, have few enough changes and failures together; at least one."""
+    counts: Counter[str] = Counter()
+    for table in (changes, failures):
+        query = select(table.c.record_id, func.count()).where(table.c.record_id.in_(ids)).group_by(table.c.record_id)
+        for record_id, count in connection.execute(query):
+            counts[record_id] += count
+    taken = 0
+    for number, record_id in enumerate(ids):
+        taken += counts[record_id]
+        if taken > _ITEMS and number:
+            return number
+    return len(ids)
 
 
 def _items(connection: Connection, table: Any, ids: Sequence[str]) -> dict[str, list[Any]]:

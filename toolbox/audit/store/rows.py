@@ -148,9 +148,10 @@ def record_of(row: Mapping[str, Any], changes: Iterable[Mapping[str, Any]], fail
         StoreError: a row holds what this version of toolbox does not know.
     """
     try:
+        metadata = read_json(row["metadata"])
         return StoredRecord(
-            tool=row["tool"],
-            policy=row["policy"],
+            tool=_text(row["tool"]),
+            policy=_text(row["policy"]),
             arguments=read_json(row["arguments"]),
             invoked=read_json(row["invoked"]),
             diagnostics=tuple(map(_change_of, changes)),
@@ -159,9 +160,9 @@ def record_of(row: Mapping[str, Any], changes: Iterable[Mapping[str, Any]], fail
             duration_ms=row["duration_ms"] or 0.0,
             error=row["error"],
             call_id=row["call_id"],
-            metadata=read_json(row["metadata"]),
+            metadata=metadata if isinstance(metadata, dict) else {"metadata": metadata},
             time=row["opened_at"],
-            id=row["id"],
+            id=_text(row["id"]),
             closed_at=row["closed_at"],
             session_id=row["session_id"],
             is_cut=bool(row["is_cut"]),
@@ -170,9 +171,16 @@ def record_of(row: Mapping[str, Any], changes: Iterable[Mapping[str, Any]], fail
         raise StoreError("corrupt", f"the stored record {row['id']!r} cannot be read: {error}") from error
 
 
+def _text(value: Any) -> str:
+    """What has to be text: SQLite takes bytes too, from somebody else."""
+    if not isinstance(value, str):
+        raise TypeError(f"a {type(value).__name__} stands where there should be text")
+    return value
+
+
 def _change_of(row: Mapping[str, Any]) -> Diagnostic:
     return Diagnostic(
-        row["path"],
+        _text(row["path"]),
         DiagnosticKind(row["kind"]),
         Risk(row["risk"]),
         read_value(row["value_before"]),
@@ -184,7 +192,7 @@ def _change_of(row: Mapping[str, Any]) -> Diagnostic:
 
 def _failure_of(row: Mapping[str, Any]) -> Failure:
     return Failure(
-        row["path"],
+        _text(row["path"]),
         FailureReason(row["reason"]),
         row["expected"],
         read_value(row["value"]),

@@ -97,8 +97,11 @@ failures: Final = Table(
 
 
 def _index_drift(table: Table, what: tuple[str, ...], where: TextClause) -> None:
-    """What the drift report groups by. SQLite answers from the index alone; a row of an index of PostgreSQL has an upper size."""
-    narrow, wide = ("tool", "place", what[0], "opened_at"), ("tool", "place", *what, "model", "opened_at", "record_id")
+    """What the drift report groups by. A row of an index of PostgreSQL has an upper size.
+
+    SQLite answers from the index alone, for which every column that a question names has to be in it, the origin too.
+    """
+    narrow, wide = ("tool", "place", what[0], "opened_at"), ("tool", "place", *what, "model", "opened_at", "record_id", "origin")
     for dialect, names in (("postgresql", narrow), ("sqlite", wide)):
         columns = [table.c[name] for name in names]
         Index(f"{table.name}_drift", *columns, sqlite_where=where, postgresql_where=where).ddl_if(dialect=dialect)
