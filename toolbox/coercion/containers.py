@@ -13,8 +13,9 @@ from toolbox.coercion.formats import NOT_FREE_TEXT
 from toolbox.coercion.judge import BEST_EFFORT, EXACT, RISKY, STRING, WARNING
 from toolbox.coercion.numerals import read_numeral
 from toolbox.coercion.objects import shared_duplicates
+from toolbox.coercion.recurrence import MAY_WRAP, WRAPS, comes_back, met_by
 from toolbox.coercion.scalars import NO_VALUE_WORDS
-from toolbox.diagnostics import FAILURES_KEPT, INVALID, DiagnosticKind, FailureReason, Outcome, Path, Risk, json_name, path_text
+from toolbox.diagnostics import FAILURES_KEPT, INVALID, DiagnosticKind, FailureReason, Met, Outcome, Path, Risk, json_name, path_text
 from toolbox.errors import PayloadError
 from toolbox.types import (
     AnyType,
@@ -122,7 +123,11 @@ class _OtherReadings:
         self.limits = builder.policy.limits
         self.item_kinds = _kinds(node.prefix[0] if len(node.prefix) == 1 else node.items, builder)
         self.whole = isinstance(builder.resolve(node.items), IntegerType)
-        self.wraps = len(node.prefix) <= 1
+        self.wraps = len(node.prefix) <= MAY_WRAP
+        self.node = node
+        self.recurs = comes_back(node, builder.resolve)
+        # Where a union is on the way, it is the union that sees a value come twice: so each value has the fewest ways to have come.
+        self.alone = self.recurs and comes_back(node, builder.resolve, past_unions=False)
         self.construct = node.construct.__name__ if isinstance(node.construct, type) else "list"
 
     def coerce(self, value: Any, path: Path, out: Outcome) -> Any:
@@ -134,7 +139,9 @@ class _OtherReadings:
         return self.wrapped(value, path, out)
 
     def wrapped(self, value: Any, path: Path, out: Outcome, risk: Risk = WARNING) -> Any:
-        trial = Outcome(out.known)
+        trial = self.item_trial(value, out)
+        if trial is None:
+            return out.fail(path, FailureReason.WRONG_TYPE, self.expected, value, "", "Send an array")
         item = self.item(value, path, trial)
         if item is INVALID or trial.failures:
             first = trial.failures[0]
@@ -160,6 +167,15 @@ class _OtherReadings:
             conversion=f"{_name(value)}->{self.construct}",
             suggestion="Send an array",
         )
+
+    def item_trial(self, value: Any, out: Outcome) -> Outcome | None:
+        """The outcome under which a value is tried as the one item; None where it was tried as that before."""
+        if not self.recurs:
+            return Outcome(out.known, out.met)
+        met = met_by(value, out)
+        if met.wraps >= WRAPS or id(self.node) in met.nodes:
+            return None
+        return Outcome(out.known, Met(value, met.nodes | {id(self.node)} if self.alone else met.nodes, met.wraps + 1))
 
     def from_text(self, value: str, path: Path, out: Outcome) -> Any:
         try:
@@ -211,10 +227,10 @@ class _OtherReadings:
     def from_listed(self, value: str, path: Path, out: Outcome, inner: str | None = None) -> Any:
         """Text with separators, maybe in brackets: numbers are split; other text may be one item or several, and only the model knows."""
         parts = [part.strip() for part in (value if inner is None else inner).split(",")]
-        trial = Outcome()
-        made = self.coerce_items(parts, path, trial)
-        if made is INVALID:
-            why = trial.failures[0].detail if self.item_kinds <= {"number"} else ""
+        trial = self.item_trial(parts[0], out) if len(parts) == 1 else Outcome(out.known)
+        made = INVALID if trial is None else self.coerce_items(parts, path, trial)
+        if trial is None or made is INVALID:
+            why = trial.failures[0].detail if trial is not None and self.item_kinds <= {"number"} else ""
             detail = f"read as a list with commas, {why}" if why else "it holds separators, so it is not one item"
             return out.fail(path, FailureReason.INVALID, self.expected, value, detail, "Send an array")
         # The places of the items are not places in the text, so only what was done to the whole is put on record, with the worst risk.

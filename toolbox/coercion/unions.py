@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -10,8 +11,9 @@ from toolbox.coercion.builder import Builder, Coercer, single_item
 from toolbox.coercion.formats import FORMATS
 from toolbox.coercion.judge import BEST_EFFORT, INFO, RISKY, STRING, WARNING
 from toolbox.coercion.objects import OTHER_SPELLING, Names
+from toolbox.coercion.recurrence import comes_back, met_by, tries_members
 from toolbox.coercion.scalars import NO_VALUE_WORDS, NULL_WORDS, is_single
-from toolbox.diagnostics import ABSENT, INVALID, Diagnostic, DiagnosticKind, FailureReason, Outcome, Path, Risk, path_text, shorten
+from toolbox.diagnostics import ABSENT, INVALID, Diagnostic, DiagnosticKind, FailureReason, Met, Outcome, Path, Risk, path_text, shorten
 from toolbox.policy import STRICT
 from toolbox.types import (
     AnyType,
@@ -31,6 +33,7 @@ from toolbox.types import (
 
 __all__ = ["union"]
 
+_CONTAINERS: Final = (list, Mapping, tuple, set, frozenset, deque)
 _HOLDING_ARRAYS: Final = ("array", "any")
 _WEIGHT: Final = {Risk.INFO: 1, Risk.WARNING: 100, Risk.RISKY: 10_000}
 
@@ -51,7 +54,7 @@ def union(node: UnionType, builder: Builder) -> Coercer:
         return _Members(node, node.members, builder).coerce
     if not others:
         return builder.build(NullType())
-    inner = builder.build(others[0]) if len(others) == 1 else _Members(node, others, builder).coerce
+    inner = _Members(node, others, builder).coerce if tries_members(node, builder.resolve) else builder.build(others[0])
     return _optional(node, others, inner, builder)
 
 
@@ -86,7 +89,7 @@ def _optional(node: UnionType, others: Sequence[Type], inner: Coercer, builder: 
                     out, path, expected, value, None, BEST_EFFORT, WARNING, conversion="str->None", suggestion="Send null, without quotes"
                 )
             return inner(value, path, out)
-        trial = Outcome(out.known)
+        trial = Outcome(out.known, out.met)
         made = inner(value, path, trial)
         if not trial.failures and _unchanged(value, made):
             return made
@@ -148,6 +151,8 @@ class _Members:
             )
             for item in members
         )
+        self.node = node
+        self.recurs = comes_back(node, builder.resolve)
         self.builder = builder
         self._exact: dict[int, Coercer] = {}
         self.takes_arrays = any(member.kind in _HOLDING_ARRAYS for member in self.members)
@@ -158,10 +163,12 @@ class _Members:
         if not self.takes_arrays and is_single(value):
             # The element is read by all members together, so that one that takes it as it is wins.
             return single_item(self.coerce, value, self.expected, path, out, self.judge)
+        if self.recurs:
+            return self.coerce_once(value, path, out)
         members = self.candidates(value)
         if len(members) == 1:
             return members[0].coerce(value, path, out)
-        if not isinstance(value, list | Mapping):
+        if not isinstance(value, _CONTAINERS):
             return self.choose(members, value, path, out)
         # An alternative inside an alternative is met once for each way to reach it; it is worked out once.
         if out.known is None:
@@ -175,6 +182,23 @@ class _Members:
         out.adopt(trial)
         return made
 
+    def coerce_once(self, value: Any, path: Path, out: Outcome) -> Any:
+        """What a union makes of a value that may come back to it: nothing when it does."""
+        met = met_by(value, out)
+        if id(self.node) in met.nodes:
+            return out.fail(path, FailureReason.WRONG_TYPE, self.expected, value)
+        if out.known is None:
+            out.known = {}
+        key = (id(self), id(value), path, met.nodes, met.wraps)
+        if key not in out.known:
+            trial = Outcome(out.known, Met(value, met.nodes | {id(self.node)}, met.wraps))
+            members = self.candidates(value)
+            made = members[0].coerce(value, path, trial) if len(members) == 1 else self.choose(members, value, path, trial)
+            out.known[key] = (made, trial, value)
+        made, trial, _ = out.known[key]
+        out.adopt(trial)
+        return made
+
     def choose(self, members: Sequence[_Member], value: Any, path: Path, out: Outcome) -> Any:
         """What the best of the members makes of a value."""
         clean: list[tuple[_Member, Any]] = []
@@ -182,7 +206,7 @@ class _Members:
         mended: list[tuple[int, _Member, Any, Outcome]] = []
         failed: list[Outcome] = []
         for member in members:
-            trial = Outcome(out.known)
+            trial = Outcome(out.known, out.met)
             made = member.coerce(value, path, trial)
             if made is INVALID or trial.failures:
                 failed.append(trial)
@@ -231,7 +255,8 @@ class _Members:
         for member in self.candidates(value):
             if id(member.node) not in self._exact:
                 self._exact[id(member.node)] = self.builder.under(STRICT).build(member.node)
-            trial = Outcome(out.known)
+            # What was made of a value has not been met, though the value may be within it.
+            trial = Outcome(out.known, met_by(value, out))
             found = self._exact[id(member.node)](value, path, trial)
             if found is not INVALID and not trial.failures:
                 count, made = count + 1, found
