@@ -12,6 +12,7 @@ from typing import Any
 
 from toolbox.coercion.expected import expectation
 from toolbox.coercion.judge import BEST_EFFORT, STRING, WARNING, Judge
+from toolbox.coercion.recurrence import holds_itself
 from toolbox.diagnostics import INVALID, FailureReason, Outcome, Path, path_text
 from toolbox.policy import Policy
 from toolbox.types import CONSTRAINTS, Ref, Type
@@ -38,6 +39,7 @@ class Builder:
         self.factories = factories
         self._built: dict[str, Coercer] = {}
         self._tightened: dict[Policy, Builder] = {}
+        self._endless: dict[int, bool] = {}
 
     def build(self, node: Type) -> Coercer:
         """The coercer of a node, its constructor included."""
@@ -71,6 +73,13 @@ class Builder:
         while isinstance(node, Ref) and seen < 100:
             node, seen = self.definitions[node.name], seen + 1
         return node
+
+    def holds_itself(self, node: Type) -> bool:
+        """Whether a node is met again at any depth below it."""
+        found = self._endless.get(id(node))
+        if found is None:
+            found = self._endless[id(node)] = holds_itself(node, self.resolve)
+        return found
 
     def reference(self, name: str) -> Coercer:
         """The coercer of a definition; built when it is first used, since definitions refer to each other."""

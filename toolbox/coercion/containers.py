@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from toolbox.coercion.builder import Builder, Coercer, check_constraints
-from toolbox.coercion.embedded import read_embedded
+from toolbox.coercion.embedded import read_shared
 from toolbox.coercion.formats import NOT_FREE_TEXT
 from toolbox.coercion.judge import BEST_EFFORT, EXACT, RISKY, STRING, WARNING
 from toolbox.coercion.numerals import read_numeral
 from toolbox.coercion.objects import shared_duplicates
-from toolbox.coercion.recurrence import MAY_WRAP, WRAPS, comes_back, met_by
+from toolbox.coercion.recurrence import MAY_WRAP, WRAPS, comes_back, given_to, met_by
 from toolbox.coercion.scalars import NO_VALUE_WORDS
-from toolbox.diagnostics import FAILURES_KEPT, INVALID, DiagnosticKind, FailureReason, Met, Outcome, Path, Risk, json_name, path_text
+from toolbox.diagnostics import FAILURES_KEPT, INVALID, DiagnosticKind, FailureReason, Outcome, Path, Risk, json_name, path_text
 from toolbox.errors import PayloadError
 from toolbox.types import (
     AnyType,
@@ -125,6 +125,8 @@ class _OtherReadings:
         self.whole = isinstance(builder.resolve(node.items), IntegerType)
         self.wraps = len(node.prefix) <= MAY_WRAP
         self.node = node
+        self.own = frozenset({id(node)})
+        self.builder = builder
         self.recurs = comes_back(node, builder.resolve)
         # Where a union is on the way, it is the union that sees a value come twice: so each value has the fewest ways to have come.
         self.alone = self.recurs and comes_back(node, builder.resolve, past_unions=False)
@@ -137,6 +139,9 @@ class _OtherReadings:
             detail = "" if value is None else f"{json_name(value)} is not an array"
             return out.fail(path, FailureReason.WRONG_TYPE, self.expected, value, detail, "Send an array")
         return self.wrapped(value, path, out)
+
+    def is_endless(self) -> bool:
+        return self.builder.holds_itself(self.node)
 
     def wrapped(self, value: Any, path: Path, out: Outcome, risk: Risk = WARNING) -> Any:
         trial = self.item_trial(value, out)
@@ -171,15 +176,15 @@ class _OtherReadings:
     def item_trial(self, value: Any, out: Outcome) -> Outcome | None:
         """The outcome under which a value is tried as the one item; None where it was tried as that before."""
         if not self.recurs:
-            return Outcome(out.known, out.met)
+            return Outcome(out.known)
         met = met_by(value, out)
-        if met.wraps >= WRAPS or id(self.node) in met.nodes:
+        if met is not None and (met.wraps >= WRAPS or self.own <= met.nodes):
             return None
-        return Outcome(out.known, Met(value, met.nodes | {id(self.node)} if self.alone else met.nodes, met.wraps + 1))
+        return given_to(self.own if self.alone else frozenset(), value, out, wraps=1)
 
     def from_text(self, value: str, path: Path, out: Outcome) -> Any:
         try:
-            found = read_embedded(value, self.limits)
+            found = read_shared(value, self.limits, path, out, self.is_endless)
         except PayloadError as error:
             return out.fail(path, FailureReason.LIMIT, self.expected, value, error.message)
         if found is not None and isinstance(found.value, list):

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from toolbox.coercion.builder import Builder, Coercer, single_item
+from toolbox.coercion.embedded import opens
 from toolbox.coercion.formats import FORMATS
 from toolbox.coercion.judge import BEST_EFFORT, INFO, RISKY, STRING, WARNING
 from toolbox.coercion.objects import OTHER_SPELLING, Names
-from toolbox.coercion.recurrence import comes_back, met_by, tries_members
+from toolbox.coercion.recurrence import comes_back, given_to, met_by, tries_members
 from toolbox.coercion.scalars import NO_VALUE_WORDS, NULL_WORDS, is_single
-from toolbox.diagnostics import ABSENT, INVALID, Diagnostic, DiagnosticKind, FailureReason, Met, Outcome, Path, Risk, path_text, shorten
+from toolbox.diagnostics import ABSENT, INVALID, Diagnostic, DiagnosticKind, FailureReason, Outcome, Path, Risk, path_text, shorten
 from toolbox.policy import STRICT
 from toolbox.types import (
     AnyType,
@@ -33,6 +34,7 @@ from toolbox.types import (
 
 __all__ = ["union"]
 
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _CONTAINERS: Final = (list, Mapping, tuple, set, frozenset, deque)
 _HOLDING_ARRAYS: Final = ("array", "any")
 _WEIGHT: Final = {Risk.INFO: 1, Risk.WARNING: 100, Risk.RISKY: 10_000}
@@ -44,6 +46,12 @@ class _Member(NamedTuple):
     kind: str
     tag: frozenset[Any] | None
     names: Names | None
+    returns: bool
+    is_array: bool
+
+    def may_return(self, value: Any) -> bool:
+        """Whether the member may give a value, of which nothing is consumed, back to the union."""
+        return self.returns and not (self.is_array and type(value) is list)
 
 
 def union(node: UnionType, builder: Builder) -> Coercer:
@@ -148,11 +156,13 @@ class _Members:
                 _kind(builder.resolve(item), builder),
                 _tags(item, self.discriminator, builder),
                 _names(builder.resolve(item)),
+                comes_back(node, builder.resolve, by=item),
+                isinstance(builder.resolve(item), ArrayType),
             )
             for item in members
         )
-        self.node = node
-        self.recurs = comes_back(node, builder.resolve)
+        self.own = frozenset({id(node)})
+        self.recurs = any(member.returns for member in self.members)
         self.builder = builder
         self._exact: dict[int, Coercer] = {}
         self.takes_arrays = any(member.kind in _HOLDING_ARRAYS for member in self.members)
@@ -163,50 +173,46 @@ class _Members:
         if not self.takes_arrays and is_single(value):
             # The element is read by all members together, so that one that takes it as it is wins.
             return single_item(self.coerce, value, self.expected, path, out, self.judge)
-        if self.recurs:
-            return self.coerce_once(value, path, out)
+        met = met_by(value, out) if self.recurs and out.met is not None else None
+        if met is not None and self.own <= met.nodes:
+            # It went round: what this union makes of it is found where it came first.
+            return out.fail(path, FailureReason.WRONG_TYPE, self.expected, value)
         members = self.candidates(value)
-        if len(members) == 1:
+        if len(members) == 1 and not members[0].may_return(value):
             return members[0].coerce(value, path, out)
-        if not isinstance(value, _CONTAINERS):
+        if met is None and (type(value) in _SCALARS or not isinstance(value, _CONTAINERS)) and not self.may_decode(value):
             return self.choose(members, value, path, out)
         # An alternative inside an alternative is met once for each way to reach it; it is worked out once.
         if out.known is None:
             out.known = {}
-        key = (id(self), id(value), path_text(path))
+        key: tuple[Any, ...] = (id(self), id(value), path_text(path))
+        if met is not None:
+            key = (*key, met.nodes, met.wraps)
         if key not in out.known:
-            trial = Outcome(out.known)
+            trial = Outcome(out.known, met)
             # The value is held too: what was decoded from text would be gone, and its identity given to another value.
             out.known[key] = (self.choose(members, value, path, trial), trial, value)
         made, trial, _ = out.known[key]
         out.adopt(trial)
         return made
 
-    def coerce_once(self, value: Any, path: Path, out: Outcome) -> Any:
-        """What a union makes of a value that may come back to it: nothing when it does."""
-        met = met_by(value, out)
-        if id(self.node) in met.nodes:
-            return out.fail(path, FailureReason.WRONG_TYPE, self.expected, value)
-        if out.known is None:
-            out.known = {}
-        key = (id(self), id(value), path, met.nodes, met.wraps)
-        if key not in out.known:
-            trial = Outcome(out.known, Met(value, met.nodes | {id(self.node)}, met.wraps))
-            members = self.candidates(value)
-            made = members[0].coerce(value, path, trial) if len(members) == 1 else self.choose(members, value, path, trial)
-            out.known[key] = (made, trial, value)
-        made, trial, _ = out.known[key]
-        out.adopt(trial)
-        return made
+    def may_decode(self, value: Any) -> bool:
+        """Whether a value is text of which each alternative may make a container that comes to this union again."""
+        return self.recurs and type(value) is str and opens(value)
 
     def choose(self, members: Sequence[_Member], value: Any, path: Path, out: Outcome) -> Any:
         """What the best of the members makes of a value."""
+        if len(members) == 1:
+            trial = given_to(self.own, value, out)
+            made = members[0].coerce(value, path, trial)
+            out.adopt(trial)
+            return made
         clean: list[tuple[_Member, Any]] = []
         filled: list[tuple[int, Any, Outcome]] = []
         mended: list[tuple[int, _Member, Any, Outcome]] = []
         failed: list[Outcome] = []
         for member in members:
-            trial = Outcome(out.known, out.met)
+            trial = given_to(self.own, value, out) if member.returns and member.may_return(value) else Outcome(out.known)
             made = member.coerce(value, path, trial)
             if made is INVALID or trial.failures:
                 failed.append(trial)
