@@ -15,7 +15,6 @@ from toolbox.coercion.objects import OTHER_SPELLING, Names
 from toolbox.coercion.recurrence import comes_back, given_to, met_by, tries_members
 from toolbox.coercion.scalars import NO_VALUE_WORDS, NULL_WORDS, is_single
 from toolbox.diagnostics import ABSENT, INVALID, Diagnostic, DiagnosticKind, FailureReason, Outcome, Path, Risk, path_text, shorten
-from toolbox.policy import STRICT
 from toolbox.types import (
     AnyType,
     ArrayType,
@@ -260,7 +259,7 @@ class _Members:
         count, made = 0, INVALID
         for member in self.candidates(value):
             if id(member.node) not in self._exact:
-                self._exact[id(member.node)] = self.builder.under(STRICT).build(member.node)
+                self._exact[id(member.node)] = self.builder.asking().build(member.node)
             # What was made of a value has not been met, though the value may be within it.
             trial = Outcome(out.known, met_by(value, out))
             found = self._exact[id(member.node)](value, path, trial)
@@ -349,7 +348,7 @@ class _Members:
         if readings:
             nearly = next((failure for failure in readings if failure.reason is FailureReason.TOO_RISKY), readings[0])
             after = None if nearly.would_be is None else nearly.would_be.after
-            if self.one_of and self.fitting(after, path, out)[0] > 1:
+            if self.one_of and self.builder.advises and self.fitting(after, path, out)[0] > 1:
                 detail = f"{shorten(after)} would fit more than one of the alternatives"
                 return out.fail(path, nearly.reason, self.expected, value, detail)
             return out.fail(path, nearly.reason, self.expected, value, nearly.detail, nearly.suggestion, nearly.would_be)
