@@ -421,3 +421,10 @@ def test_any_recursive_schema_reads_or_refuses_any_value(schema: dict[str, Any],
         # What is nested too deeply for the stack would be a PayloadError here.
         report = normalize_from_schema(whole, {"q": value}, policy=policy)
         assert not report.ok or "q" not in report.normalized_args or Draft202012Validator(schema).is_valid(report.normalized_args["q"])
+
+
+def test_text_of_an_object_is_no_array_whose_first_items_are_something_else() -> None:
+    """Where the first items have types of their own, an object in text is not put in the place of the first."""
+    schema = {"type": "array", "prefixItems": [{"enum": ["a"]}, {"enum": ["b"]}], "items": {"type": "object"}}
+    (failure,) = coerce_to_schema(schema, "{}", LENIENT).failures
+    assert (failure.path, failure.reason, failure.detail) == ("$", FailureReason.INVALID, "it is text, and no whole JSON array")

@@ -190,7 +190,7 @@ class _OtherReadings:
         if found is not None and isinstance(found.value, list):
             return self.from_embedded(found, value, path, out)
         text = value.strip()
-        if found is not None and self.item_kinds & {"object"}:
+        if found is not None and self.wraps and self.item_kinds & {"object"}:
             return self.wrapped(value, path, out)
         if found is None and self.wraps and _UNQUOTED.fullmatch(text) is not None and text[1:-1].strip(", "):
             return self.from_listed(value, path, out, text[1:-1])
