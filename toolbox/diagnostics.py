@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, IntEnum, StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 __all__ = [
     "FOREIGN",
@@ -330,6 +330,20 @@ class Failure:
         return f"{text}. {self.suggestion}." if self.suggestion else text + "."
 
 
+class Met(NamedTuple):
+    """What has been done on the way down with a value of which nothing is consumed yet.
+
+    Attributes:
+        value: the value.
+        nodes: the nodes that it was given to and that it may come back to, by identity.
+        wraps: how many arrays of a recursive definition are being made around it.
+    """
+
+    value: Any
+    nodes: frozenset[int]
+    wraps: int
+
+
 class Outcome:
     """What the coercers of one call collect.
 
@@ -337,15 +351,17 @@ class Outcome:
         diagnostics: the changes so far, in order.
         failures: the failures so far, at most 1,000.
         known: what unions have made of containers in this call, so that trying alternatives within alternatives stays linear.
+        met: where the value that is being tried has been, so that it does not go round in a recursive definition.
     """
 
-    __slots__ = ("diagnostics", "failures", "known", "residual")
+    __slots__ = ("diagnostics", "failures", "known", "met", "residual")
 
-    def __init__(self, known: dict[Any, Any] | None = None) -> None:
+    def __init__(self, known: dict[Any, Any] | None = None, met: Met | None = None) -> None:
         self.diagnostics: list[Diagnostic] = []
         self.failures: list[Failure] = []
         self.residual: dict[str, Any] = {}
         self.known = known
+        self.met = met
 
     def fail(
         self,

@@ -12,8 +12,9 @@ from typing import Any
 
 from toolbox.coercion.expected import expectation
 from toolbox.coercion.judge import BEST_EFFORT, STRING, WARNING, Judge
+from toolbox.coercion.recurrence import holds_itself
 from toolbox.diagnostics import FOREIGN, INVALID, FailureReason, Outcome, Path, path_text
-from toolbox.policy import Policy
+from toolbox.policy import STRICT, Policy
 from toolbox.types import CONSTRAINTS, Ref, Type
 
 __all__ = ["Builder", "Coercer", "Factory", "check_constraints", "constructed", "is_set", "refused_reading", "single_item"]
@@ -29,15 +30,21 @@ class Builder:
         definitions: the nodes that references name.
         policy: what the coercers may do.
         factories: how each class of node is built.
+        advises: whether a refusal looks for what to send instead; not so where it is only asked whether a value fits.
     """
 
-    def __init__(self, definitions: Mapping[str, Type], policy: Policy, factories: Mapping[type[Type], Factory]) -> None:
+    def __init__(
+        self, definitions: Mapping[str, Type], policy: Policy, factories: Mapping[type[Type], Factory], *, advises: bool = True
+    ) -> None:
         self.definitions = definitions
         self.policy = policy
         self.judge = Judge(policy)
         self.factories = factories
+        self.advises = advises
         self._built: dict[str, Coercer] = {}
         self._tightened: dict[Policy, Builder] = {}
+        self._asking: Builder | None = None
+        self._endless: dict[int, bool] = {}
 
     def build(self, node: Type) -> Coercer:
         """The coercer of a node, its constructor included."""
@@ -52,14 +59,22 @@ class Builder:
         if tightened == self.policy:
             return self
         if tightened not in self._tightened:
-            self._tightened[tightened] = Builder(self.definitions, tightened, self.factories)
+            self._tightened[tightened] = Builder(self.definitions, tightened, self.factories, advises=self.advises)
         return self._tightened[tightened]
+
+    def asking(self) -> Builder:
+        """The builder of the same document that tells whether a value fits as it is, and nothing more."""
+        if not self.advises:
+            return self.under(STRICT)
+        if self._asking is None:
+            self._asking = Builder(self.definitions, self.policy.tightened(STRICT), self.factories, advises=False)
+        return self._asking
 
     def reading_text(self) -> Builder:
         """The builder of the same document that may read text in any case: a key has no other form in JSON."""
         if self.policy.coercion >= STRING:
             return self
-        return Builder(self.definitions, replace(self.policy, coercion=STRING), self.factories)
+        return Builder(self.definitions, replace(self.policy, coercion=STRING), self.factories, advises=self.advises)
 
     def expected(self, node: Type) -> str:
         """What the node expects, in words."""
@@ -71,6 +86,13 @@ class Builder:
         while isinstance(node, Ref) and seen < 100:
             node, seen = self.definitions[node.name], seen + 1
         return node
+
+    def holds_itself(self, node: Type) -> bool:
+        """Whether a node is met again at any depth below it."""
+        found = self._endless.get(id(node))
+        if found is None:
+            found = self._endless[id(node)] = holds_itself(node, self.resolve)
+        return found
 
     def reference(self, name: str) -> Coercer:
         """The coercer of a definition; built when it is first used, since definitions refer to each other."""

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from toolbox.coercion.builder import Builder, Coercer, check_constraints
-from toolbox.coercion.embedded import read_embedded
+from toolbox.coercion.embedded import read_shared
 from toolbox.coercion.formats import NOT_FREE_TEXT
 from toolbox.coercion.judge import BEST_EFFORT, EXACT, RISKY, STRING, WARNING
 from toolbox.coercion.numerals import read_numeral
 from toolbox.coercion.objects import shared_duplicates
+from toolbox.coercion.recurrence import MAY_WRAP, WRAPS, comes_back, given_to, met_by
 from toolbox.coercion.scalars import NO_VALUE_WORDS
 from toolbox.diagnostics import FAILURES_KEPT, INVALID, DiagnosticKind, FailureReason, Outcome, Path, Risk, json_name, path_text
 from toolbox.errors import PayloadError
@@ -122,7 +123,13 @@ class _OtherReadings:
         self.limits = builder.policy.limits
         self.item_kinds = _kinds(node.prefix[0] if len(node.prefix) == 1 else node.items, builder)
         self.whole = isinstance(builder.resolve(node.items), IntegerType)
-        self.wraps = len(node.prefix) <= 1
+        self.wraps = len(node.prefix) <= MAY_WRAP
+        self.node = node
+        self.own = frozenset({id(node)})
+        self.builder = builder
+        self.recurs = comes_back(node, builder.resolve)
+        # Where a union is on the way, it is the union that sees a value come twice: so each value has the fewest ways to have come.
+        self.alone = self.recurs and comes_back(node, builder.resolve, past_unions=False)
         self.construct = node.construct.__name__ if isinstance(node.construct, type) else "list"
 
     def coerce(self, value: Any, path: Path, out: Outcome) -> Any:
@@ -133,8 +140,13 @@ class _OtherReadings:
             return out.fail(path, FailureReason.WRONG_TYPE, self.expected, value, detail, "Send an array")
         return self.wrapped(value, path, out)
 
+    def is_endless(self) -> bool:
+        return self.builder.holds_itself(self.node)
+
     def wrapped(self, value: Any, path: Path, out: Outcome, risk: Risk = WARNING) -> Any:
-        trial = Outcome(out.known)
+        trial = self.item_trial(value, out)
+        if trial is None:
+            return out.fail(path, FailureReason.WRONG_TYPE, self.expected, value, "", "Send an array")
         item = self.item(value, path, trial)
         if item is INVALID or trial.failures:
             first = trial.failures[0]
@@ -161,15 +173,24 @@ class _OtherReadings:
             suggestion="Send an array",
         )
 
+    def item_trial(self, value: Any, out: Outcome) -> Outcome | None:
+        """The outcome under which a value is tried as the one item; None where it was tried as that before."""
+        if not self.recurs:
+            return Outcome(out.known)
+        met = met_by(value, out)
+        if met is not None and (met.wraps >= WRAPS or self.own <= met.nodes):
+            return None
+        return given_to(self.own if self.alone else frozenset(), value, out, wraps=1)
+
     def from_text(self, value: str, path: Path, out: Outcome) -> Any:
         try:
-            found = read_embedded(value, self.limits)
+            found = read_shared(value, self.limits, path, out, self.is_endless)
         except PayloadError as error:
             return out.fail(path, FailureReason.LIMIT, self.expected, value, error.message)
         if found is not None and isinstance(found.value, list):
             return self.from_embedded(found, value, path, out)
         text = value.strip()
-        if found is not None and self.item_kinds & {"object"}:
+        if found is not None and self.wraps and self.item_kinds & {"object"}:
             return self.wrapped(value, path, out)
         if found is None and self.wraps and _UNQUOTED.fullmatch(text) is not None and text[1:-1].strip(", "):
             return self.from_listed(value, path, out, text[1:-1])
@@ -211,10 +232,10 @@ class _OtherReadings:
     def from_listed(self, value: str, path: Path, out: Outcome, inner: str | None = None) -> Any:
         """Text with separators, maybe in brackets: numbers are split; other text may be one item or several, and only the model knows."""
         parts = [part.strip() for part in (value if inner is None else inner).split(",")]
-        trial = Outcome()
-        made = self.coerce_items(parts, path, trial)
-        if made is INVALID:
-            why = trial.failures[0].detail if self.item_kinds <= {"number"} else ""
+        trial = self.item_trial(parts[0], out) if len(parts) == 1 else Outcome(out.known)
+        made = INVALID if trial is None else self.coerce_items(parts, path, trial)
+        if trial is None or made is INVALID:
+            why = trial.failures[0].detail if trial is not None and self.item_kinds <= {"number"} else ""
             detail = f"read as a list with commas, {why}" if why else "it holds separators, so it is not one item"
             return out.fail(path, FailureReason.INVALID, self.expected, value, detail, "Send an array")
         # The places of the items are not places in the text, so only what was done to the whole is put on record, with the worst risk.

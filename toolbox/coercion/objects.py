@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from toolbox.coercion.builder import Builder, Coercer, check_constraints
-from toolbox.coercion.embedded import read_embedded, rebased
+from toolbox.coercion.embedded import read_shared, rebased
 from toolbox.coercion.judge import BEST_EFFORT, INFO, RISKY, STRING, WARNING, Judge
 from toolbox.coercion.scalars import plain_choices, untouched
 from toolbox.diagnostics import (
@@ -107,7 +107,7 @@ def _from_other(node: ObjectType, builder: Builder, coerce_items: Callable[[Mapp
             return coerce_items(value, path, out)
         if isinstance(value, str):
             try:
-                found = read_embedded(value, limits)
+                found = read_shared(value, limits, path, out, lambda: builder.holds_itself(node))
             except PayloadError as error:
                 return out.fail(path, FailureReason.LIMIT, expected, value, error.message)
             if found is not None and isinstance(found.value, dict):

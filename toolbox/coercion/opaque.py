@@ -39,7 +39,7 @@ def opaque(node: Opaque, builder: Builder) -> Coercer:
         if not problems:
             return made
         changes = out.diagnostics[changed:]
-        if changes and fits_as_it_is(value, path):
+        if changes and fits_as_it_is(value, path, out):
             # What was changed for no need is left alone.
             del out.diagnostics[changed:]
             return plain(value)
@@ -47,10 +47,10 @@ def opaque(node: Opaque, builder: Builder) -> Coercer:
             out.fail(_place(keys, made, value, path, changes, builder.policy.limits), FailureReason.CONSTRAINT, expected, value, message)
         return INVALID
 
-    def fits_as_it_is(value: Any, path: Path) -> bool:
+    def fits_as_it_is(value: Any, path: Path, out: Outcome) -> bool:
         if not strictly:
             strictly.append(builder.under(STRICT).build(node.known))
-        trial = Outcome()
+        trial = Outcome(out.known, out.met)
         return strictly[0](value, path, trial) is not INVALID and not trial.failures and not validate(plain(value))
 
     return coerce_opaque

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from toolbox.coercion.builder import Builder, Coercer, single_item
+from toolbox.coercion.embedded import opens
 from toolbox.coercion.formats import FORMATS
 from toolbox.coercion.judge import BEST_EFFORT, INFO, RISKY, STRING, WARNING
 from toolbox.coercion.objects import OTHER_SPELLING, Names
+from toolbox.coercion.recurrence import comes_back, given_to, met_by, tries_members
 from toolbox.coercion.scalars import NO_VALUE_WORDS, NULL_WORDS, is_single
 from toolbox.diagnostics import ABSENT, INVALID, Diagnostic, DiagnosticKind, FailureReason, Outcome, Path, Risk, path_text, shorten
-from toolbox.policy import STRICT
 from toolbox.types import (
     AnyType,
     ArrayType,
@@ -31,6 +33,8 @@ from toolbox.types import (
 
 __all__ = ["union"]
 
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+_CONTAINERS: Final = (list, Mapping, tuple, set, frozenset, deque)
 _HOLDING_ARRAYS: Final = ("array", "any")
 _WEIGHT: Final = {Risk.INFO: 1, Risk.WARNING: 100, Risk.RISKY: 10_000}
 
@@ -41,6 +45,12 @@ class _Member(NamedTuple):
     kind: str
     tag: frozenset[Any] | None
     names: Names | None
+    returns: bool
+    is_array: bool
+
+    def may_return(self, value: Any) -> bool:
+        """Whether the member may give a value, of which nothing is consumed, back to the union."""
+        return self.returns and not (self.is_array and type(value) is list)
 
 
 def union(node: UnionType, builder: Builder) -> Coercer:
@@ -51,7 +61,7 @@ def union(node: UnionType, builder: Builder) -> Coercer:
         return _Members(node, node.members, builder).coerce
     if not others:
         return builder.build(NullType())
-    inner = builder.build(others[0]) if len(others) == 1 else _Members(node, others, builder).coerce
+    inner = _Members(node, others, builder).coerce if tries_members(node, builder.resolve) else builder.build(others[0])
     return _optional(node, others, inner, builder)
 
 
@@ -86,7 +96,7 @@ def _optional(node: UnionType, others: Sequence[Type], inner: Coercer, builder: 
                     out, path, expected, value, None, BEST_EFFORT, WARNING, conversion="str->None", suggestion="Send null, without quotes"
                 )
             return inner(value, path, out)
-        trial = Outcome(out.known)
+        trial = Outcome(out.known, out.met)
         made = inner(value, path, trial)
         if not trial.failures and _unchanged(value, made):
             return made
@@ -145,9 +155,13 @@ class _Members:
                 _kind(builder.resolve(item), builder),
                 _tags(item, self.discriminator, builder),
                 _names(builder.resolve(item)),
+                comes_back(node, builder.resolve, by=item),
+                isinstance(builder.resolve(item), ArrayType),
             )
             for item in members
         )
+        self.own = frozenset({id(node)})
+        self.recurs = any(member.returns for member in self.members)
         self.builder = builder
         self._exact: dict[int, Coercer] = {}
         self.takes_arrays = any(member.kind in _HOLDING_ARRAYS for member in self.members)
@@ -158,31 +172,46 @@ class _Members:
         if not self.takes_arrays and is_single(value):
             # The element is read by all members together, so that one that takes it as it is wins.
             return single_item(self.coerce, value, self.expected, path, out, self.judge)
+        met = met_by(value, out) if self.recurs and out.met is not None else None
+        if met is not None and self.own <= met.nodes:
+            # It went round: what this union makes of it is found where it came first.
+            return out.fail(path, FailureReason.WRONG_TYPE, self.expected, value)
         members = self.candidates(value)
-        if len(members) == 1:
+        if len(members) == 1 and not members[0].may_return(value):
             return members[0].coerce(value, path, out)
-        if not isinstance(value, list | Mapping):
+        if met is None and (type(value) in _SCALARS or not isinstance(value, _CONTAINERS)) and not self.may_decode(value):
             return self.choose(members, value, path, out)
         # An alternative inside an alternative is met once for each way to reach it; it is worked out once.
         if out.known is None:
             out.known = {}
-        key = (id(self), id(value), path_text(path))
+        key: tuple[Any, ...] = (id(self), id(value), path_text(path))
+        if met is not None:
+            key = (*key, met.nodes, met.wraps)
         if key not in out.known:
-            trial = Outcome(out.known)
+            trial = Outcome(out.known, met)
             # The value is held too: what was decoded from text would be gone, and its identity given to another value.
             out.known[key] = (self.choose(members, value, path, trial), trial, value)
         made, trial, _ = out.known[key]
         out.adopt(trial)
         return made
 
+    def may_decode(self, value: Any) -> bool:
+        """Whether a value is text of which each alternative may make a container that comes to this union again."""
+        return self.recurs and type(value) is str and opens(value)
+
     def choose(self, members: Sequence[_Member], value: Any, path: Path, out: Outcome) -> Any:
         """What the best of the members makes of a value."""
+        if len(members) == 1:
+            trial = given_to(self.own, value, out)
+            made = members[0].coerce(value, path, trial)
+            out.adopt(trial)
+            return made
         clean: list[tuple[_Member, Any]] = []
         filled: list[tuple[int, Any, Outcome]] = []
         mended: list[tuple[int, _Member, Any, Outcome]] = []
         failed: list[Outcome] = []
         for member in members:
-            trial = Outcome(out.known)
+            trial = given_to(self.own, value, out) if member.returns and member.may_return(value) else Outcome(out.known)
             made = member.coerce(value, path, trial)
             if made is INVALID or trial.failures:
                 failed.append(trial)
@@ -230,8 +259,9 @@ class _Members:
         count, made = 0, INVALID
         for member in self.candidates(value):
             if id(member.node) not in self._exact:
-                self._exact[id(member.node)] = self.builder.under(STRICT).build(member.node)
-            trial = Outcome(out.known)
+                self._exact[id(member.node)] = self.builder.asking().build(member.node)
+            # What was made of a value has not been met, though the value may be within it.
+            trial = Outcome(out.known, met_by(value, out))
             found = self._exact[id(member.node)](value, path, trial)
             if found is not INVALID and not trial.failures:
                 count, made = count + 1, found
@@ -318,7 +348,7 @@ class _Members:
         if readings:
             nearly = next((failure for failure in readings if failure.reason is FailureReason.TOO_RISKY), readings[0])
             after = None if nearly.would_be is None else nearly.would_be.after
-            if self.one_of and self.fitting(after, path, out)[0] > 1:
+            if self.one_of and self.builder.advises and self.fitting(after, path, out)[0] > 1:
                 detail = f"{shorten(after)} would fit more than one of the alternatives"
                 return out.fail(path, nearly.reason, self.expected, value, detail)
             return out.fail(path, nearly.reason, self.expected, value, nearly.detail, nearly.suggestion, nearly.would_be)
