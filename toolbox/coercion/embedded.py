@@ -12,7 +12,7 @@ from toolbox.errors import PayloadError
 from toolbox.payload.strict import parse_json
 from toolbox.policy import Limits
 
-__all__ = ["Embedded", "read_embedded"]
+__all__ = ["Embedded", "opens", "read_embedded", "read_shared", "rebased"]
 
 # What Python writes other than JSON does. Any other repair is for whole payloads, where the policy says whether it may be made.
 _OPENING: Final = frozenset({"{", "[", "("})
