@@ -363,23 +363,13 @@ class Registry:
         Raises:
             UnknownTool: a name is not registered.
         """
-        chosen = Registry(self.policy, converters=self._converters)
-        chosen._services = replace(self._services, known=chosen._names, lost_records=0)
-        tools = [item for item in self if keep(item)] if callable(keep) else [self[name] for name in keep]
-        for item in tools:
-            chosen._tools[item.name] = item
-        chosen._names.refresh()
-        return chosen
+        kept = [item for item in self if keep(item)] if callable(keep) else [self[name] for name in keep]
+        return self._derived(self.policy, kept)
 
     def tightened(self, policy: Policy) -> Registry:
         """A registry with the same tools and services, under this registry's policy tightened by another one."""
         _check_policy(policy)
-        stricter = Registry(self.policy.tightened(policy), converters=self._converters)
-        stricter._services = replace(self._services, known=stricter._names, lost_records=0)
-        for item in self:
-            stricter._tools[item.name] = item.under(stricter.policy)
-        stricter._names.refresh()
-        return stricter
+        return self.under(self.policy.tightened(policy))
 
     def under(self, policy: Policy) -> Registry:
         """A registry with the same tools and services under another policy, stricter or looser: for trying one out.
@@ -387,12 +377,15 @@ class Registry:
         A policy that was given for a tool alone still tightens it, and high-risk tools still refuse every change above INFO.
         """
         _check_policy(policy)
-        other = Registry(policy, converters=self._converters)
-        other._services = replace(self._services, known=other._names, lost_records=0)
-        for item in self:
-            other._tools[item.name] = item.under(policy)
-        other._names.refresh()
-        return other
+        return self._derived(policy, [item.under(policy) for item in self])
+
+    def _derived(self, policy: Policy, tools: Iterable[Tool]) -> Registry:
+        """A registry with these tools, and the same services but for the names of tools and the count of what was lost."""
+        made = Registry(policy, converters=self._converters)
+        made._services = replace(self._services, known=made._names, lost_records=0)
+        made._tools.update((item.name, item) for item in tools)
+        made._names.refresh()
+        return made
 
     def load_entry_points(self, group: str = ENTRY_POINTS) -> list[str]:
         """Add the tools that installed distributions offer: each entry point is a registry, or a function to register.
