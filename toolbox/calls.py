@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from toolbox.audit import OnAuditFailure, Sink
+from toolbox.audit import OnAuditFailure, Sink, with_current_metadata
 from toolbox.diagnostics import CoercionReport, Diagnostic, shorten
 from toolbox.errors import ToolboxError
+from toolbox.json_values import plain_text
 from toolbox.payload.found import KnownTools
 from toolbox.redaction import Redaction
 from toolbox.tools import Tool
@@ -52,6 +53,14 @@ class Call:
         seconds = self.timeout_s
         if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float)):
             raise TypeError(f"timeout_s must be a number of seconds, and is {shorten(seconds)}")
+
+    @property
+    def conversation_id(self) -> str | None:
+        """The conversation that it belongs to, by its metadata and that of the block around it; None where neither says so."""
+        metadata = with_current_metadata(self.metadata)
+        said = None if metadata is None else metadata.get("conversation_id")
+        # As text, like on record: by the methods of an object of someone's own anything could happen.
+        return said if said is None or isinstance(said, str) else plain_text(said)
 
 
 PLAIN_CALL: Final = Call()

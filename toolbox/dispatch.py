@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 
 from toolbox.audit import NO_METADATA, AuditRecord, CallStatus, current_metadata, is_silent, warn, with_current_metadata
 from toolbox.calls import PLAIN_CALL, Call, Held, Refused, Services
-from toolbox.diagnostics import ABSENT, INVALID, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Outcome, shorten
+from toolbox.diagnostics import ABSENT, INVALID, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Outcome
 from toolbox.errors import (
     ApprovalPending,
     InvalidArguments,
@@ -279,16 +279,9 @@ def _answer(refused: Refused) -> Callable[[], Any]:
     raise error
 
 
-def _conversation(call: Call) -> str | None:
-    metadata = with_current_metadata(call.metadata)
-    said = None if metadata is None else metadata.get("conversation_id")
-    # Whatever stands there: by the methods of an object of someone's own anything could happen.
-    return said if said is None or isinstance(said, str) else shorten(said)
-
-
 def _stopped(tool: Tool, services: Services, call: Call, error: ToolboxError) -> ToolboxError | None:
     """The error of a tool that has failed too often for the same cause; an attempt to correct a call is no call of the model's own."""
-    conversation = _conversation(call)
+    conversation = call.conversation_id
     if services.breaker is None or conversation is None or call.attempt:
         return None
     stopped = services.breaker.stopped(tool.name, conversation, error)
@@ -303,7 +296,7 @@ def _noted(tool: Tool, services: Services, call: Call, error: BaseException) -> 
 
 
 def _passed(tool: Tool, services: Services, call: Call) -> None:
-    conversation = _conversation(call)
+    conversation = call.conversation_id
     if services.breaker is not None and conversation is not None:
         services.breaker.passed(tool.name, conversation)
 

@@ -233,7 +233,7 @@ class Recovery:
             raise self._failed(refused, "unrecoverable", attempts)
         scrubber = Scrubber(tool, original)
         judge = _Judge(refused, original, shown, scrubber)
-        conversation = _conversation(refused)
+        conversation = refused.call.conversation_id
         error = scrubber.text(report.to_text(tool.name))
         for number in range(1, self.max_attempts + 1):
             if self.budget.take(tool.name, conversation) is not None:
@@ -405,11 +405,6 @@ def _original(refused: Refused) -> Mapping[str, Any] | None:
 
 def _is_torn(would_be: Diagnostic | None) -> bool:
     return would_be is not None and would_be.kind is DiagnosticKind.DUPLICATE_KEY
-
-
-def _conversation(refused: Refused) -> str | None:
-    found = (refused.call.metadata or {}).get("conversation_id")
-    return None if found is None else str(found)
 
 
 def _call_of(refused: Refused, attempt: int) -> Any:

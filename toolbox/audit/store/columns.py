@@ -9,7 +9,7 @@ import re
 from typing import Any, Final
 
 from toolbox.diagnostics import ABSENT, MASK
-from toolbox.json_values import Bounds, json_text, snapshot
+from toolbox.json_values import Bounds, json_text, plain_text
 
 __all__ = ["COLUMN", "VALUE", "absent_or_json", "json_column", "key_column", "number", "place_of", "read_json", "read_value", "text_column"]
 
@@ -71,7 +71,7 @@ def absent_or_json(value: Any) -> tuple[str | None, bool]:
 
 def text_column(value: Any, limit: int) -> str:
     """Plain text of at most `limit` characters."""
-    text = value if type(value) is str else _plain_text(value)
+    text = value if type(value) is str else plain_text(value)
     if len(text) > limit:
         text = f"{text[: limit - 3]}..."
     return _escaped(text)[:limit]
@@ -81,15 +81,10 @@ def key_column(value: Any, limit: int = _KEY) -> str | None:
     """A text by which rows are found: one that is too long ends in a digest, so that two of them stay two."""
     if value is None:
         return None
-    text = _escaped(value if type(value) is str else _plain_text(value))
+    text = _escaped(value if type(value) is str else plain_text(value))
     if len(text) <= limit:
         return text
     return f"{text[: limit - _DIGEST - 1]}~{hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]}"
-
-
-def _plain_text(value: Any) -> str:
-    copied = snapshot(value)
-    return copied if isinstance(copied, str) else json_text(copied)
 
 
 def number(value: Any) -> float | None:
