@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from toolbox.audit import OnAuditFailure, Sink, with_current_metadata
 from toolbox.diagnostics import CoercionReport, Diagnostic, shorten
-from toolbox.errors import ToolboxError
+from toolbox.errors import ApprovalPending, ToolboxError
 from toolbox.json_values import plain_text
 from toolbox.payload.found import KnownTools
 from toolbox.redaction import Redaction
@@ -125,6 +125,12 @@ class Held:
     def original(self) -> Any:
         """What arrived first, unmasked: before a model corrected it, where one did."""
         return self.payload if self.call.corrects is None else self.call.corrects.payload
+
+    def pending(self, item_id: str) -> ApprovalPending:
+        """The error for whoever made the call, which is now an item of the queue."""
+        error = ApprovalPending(self.tool.name, item_id, self.reason)
+        error.report = self.report
+        return error
 
 
 class Desk(Protocol):

@@ -15,7 +15,6 @@ from toolbox.audit import NO_METADATA, AuditRecord, CallStatus, current_metadata
 from toolbox.calls import PLAIN_CALL, Call, Held, Refused, Services
 from toolbox.diagnostics import ABSENT, INVALID, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Outcome
 from toolbox.errors import (
-    ApprovalPending,
     InvalidArguments,
     MissingContext,
     MissingReview,
@@ -337,7 +336,7 @@ def _asks(tool: Tool, report: CoercionReport) -> bool:
 
 
 def _raise_pending(held: Held, item_id: str) -> NoReturn:
-    raise _with_report(ApprovalPending(held.tool.name, item_id, held.reason), held.report)
+    raise held.pending(item_id)
 
 
 # -- invoke --------------------------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from toolbox.audit import log_attempt, warn
 from toolbox.calls import Desk, Held, Refused
 from toolbox.diagnostics import ABSENT, CoercionReport, Diagnostic, DiagnosticKind, Outcome, Risk, describe, shorten
 from toolbox.dispatch import check, walk, walk_async
-from toolbox.errors import ApprovalPending, InvalidArguments, PayloadError, RecoveryFailed, ToolboxError, ToolTimeout
+from toolbox.errors import InvalidArguments, PayloadError, RecoveryFailed, ToolTimeout
 from toolbox.invoking import Stopped, invoke, invoke_async, is_awaitable, propagates
 from toolbox.recording import in_thread
 from toolbox.recovery.answers import Misshapen, RecoveryAnswer, RecoveryStatus, read_answer
@@ -173,7 +173,7 @@ class Recovery:
                 item = held.desk.hold(held)
             except Exception as error:  # noqa: BLE001 - a queue that cannot take the call must not hide why it was refused
                 _not_held(failed, error)
-            raise _pending(failed, item, held.reason) from failed
+            raise held.pending(item) from failed
         if callable(self.on_exhausted):
             return self.on_exhausted(failed)
         raise failed
@@ -207,7 +207,7 @@ class Recovery:
                 item = await in_thread(hold) if held.desk.blocking else hold()
             except Exception as error:  # noqa: BLE001 - see _end
                 _not_held(failed, error)
-            raise _pending(failed, item, held.reason) from failed
+            raise held.pending(item) from failed
         if callable(self.on_exhausted):
             value = self.on_exhausted(failed)
             return await value if is_awaitable(value) else value
@@ -444,12 +444,6 @@ def _silence(error: BaseException) -> _Silence:
 
 
 # -- the end -------------------------------------------------------------------------------------------------------------------------
-
-
-def _pending(failed: RecoveryFailed, item: str, reason: str) -> ToolboxError:
-    error = ApprovalPending(failed.tool, item, reason)
-    error.report = failed.report
-    return error
 
 
 def _not_held(failed: RecoveryFailed, error: Exception) -> NoReturn:
