@@ -6,7 +6,7 @@ synchronous and the asynchronous walk share all but what waits: for the function
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NoReturn
@@ -26,13 +26,13 @@ from toolbox.errors import (
 from toolbox.invoking import Stopped, arguments_for, finished, invoke, invoke_async, is_awaitable, propagates
 from toolbox.json_values import snapshot
 from toolbox.masking import masked, message_of, unseen
-from toolbox.payload.found import KnownTools
+from toolbox.payload.found import ExtractedPayload, KnownTools
 from toolbox.payload.limits import check_limits
 from toolbox.policy import OnFailure
 from toolbox.recording import deliver, deliver_async, fill_refused, fill_running, in_thread, open_record, open_record_async, status_of
 from toolbox.tools import Tool
 
-__all__ = ["check", "walk", "walk_async"]
+__all__ = ["arguments_of", "check", "walk", "walk_async"]
 
 _begun: Final = AuditRecord.begun
 _DONE: Final = CallStatus.DONE
@@ -186,14 +186,33 @@ def check(tool: Tool, payload: Any, known: KnownTools | None = None, found: Sequ
     return CoercionReport(payload, value, diagnostics, failures, out.residual, secret)
 
 
+def arguments_of(tool: Tool, payload: Any, known: KnownTools | None = None) -> dict[str, Any] | None:
+    """The arguments in a payload as they came, by the keys that they came with; None where there is no telling them apart.
+
+    Args:
+        tool: the tool.
+        payload: a mapping, JSON text, or text that holds the arguments.
+        known: the tools that the text may name.
+    """
+    try:
+        arguments = _read(tool, payload, known).arguments if isinstance(payload, str | bytes | bytearray) else payload
+        bound = tool.bind.bind(arguments, Outcome())
+        return dict(bound) if isinstance(bound, Mapping) and all(isinstance(key, str) for key in bound) else None
+    except Exception:  # noqa: BLE001 - a mapping of someone's own may do anything
+        return None
+
+
+def _read(tool: Tool, text: str | bytes | bytearray, known: KnownTools | None) -> ExtractedPayload:
+    # Loaded with the first text: a program that only sends mappings never pays for the readers.
+    from toolbox.payload.arguments import extract_arguments
+
+    return extract_arguments(text if isinstance(text, str | bytes) else bytes(text), policy=tool.policy, known=known, tool=tool.name)
+
+
 def _extracted(tool: Tool, payload: Any, known: KnownTools | None, out: Outcome) -> Any:
     if isinstance(payload, str | bytes | bytearray):
-        # Loaded with the first text: a program that only sends mappings never pays for the readers.
-        from toolbox.payload.arguments import extract_arguments
-
         try:
-            text = payload if isinstance(payload, str | bytes) else bytes(payload)
-            found = extract_arguments(text, policy=tool.policy, known=known, tool=tool.name)
+            found = _read(tool, payload, known)
         except PayloadError as error:
             error.report = _report_of(error, payload, out, tool)
             raise

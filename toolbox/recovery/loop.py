@@ -17,8 +17,8 @@ from typing import Any, Final, Literal, NoReturn
 
 from toolbox.audit import log_attempt, warn
 from toolbox.calls import Desk, Held, Refused
-from toolbox.diagnostics import ABSENT, CoercionReport, Diagnostic, DiagnosticKind, Outcome, Risk, describe, shorten
-from toolbox.dispatch import check, walk, walk_async
+from toolbox.diagnostics import ABSENT, CoercionReport, Diagnostic, DiagnosticKind, Risk, describe, shorten
+from toolbox.dispatch import arguments_of, check, walk, walk_async
 from toolbox.errors import InvalidArguments, PayloadError, RecoveryFailed, ToolTimeout
 from toolbox.invoking import Stopped, invoke, invoke_async, is_awaitable, propagates
 from toolbox.recording import in_thread
@@ -223,7 +223,7 @@ class Recovery:
             InvalidArguments: there is nothing that an answer could be held to.
         """
         tool, report = refused.tool, refused.report
-        original = _original(refused)
+        original = arguments_of(tool, refused.payload, refused.services.known)
         if original is None:
             raise InvalidArguments(tool.name, report)
         attempts: list[Attempt] = []
@@ -383,24 +383,6 @@ def _listed(problems: Any) -> str:
 def _path_of(said: str) -> str:
     """A path as a model writes it, with the root that it may have left out."""
     return said if said.startswith("$") else f"${said}" if said.startswith(("[", ".")) else f"$.{said}"
-
-
-def _original(refused: Refused) -> Mapping[str, Any] | None:
-    """The original arguments by name; None where there are none, as in a bare value or a list."""
-    tool, arguments = refused.tool, refused.payload
-    if isinstance(arguments, str | bytes | bytearray):
-        from toolbox.payload import extract_arguments
-
-        text = arguments if isinstance(arguments, str | bytes) else bytes(arguments)
-        try:
-            arguments = extract_arguments(text, policy=tool.policy, known=refused.services.known, tool=tool.name).arguments
-        except PayloadError:
-            return None
-    bound = tool.bind.bind(arguments, Outcome())
-    try:
-        return dict(bound) if isinstance(bound, Mapping) and all(isinstance(key, str) for key in bound) else None
-    except Exception:  # noqa: BLE001 - a mapping of someone's own may do anything
-        return None
 
 
 def _is_torn(would_be: Diagnostic | None) -> bool:

@@ -20,19 +20,17 @@ from toolbox.audit import AuditRecord
 from toolbox.calls import Held
 from toolbox.diagnostics import (
     ABSENT,
-    INVALID,
     MASK,
     CoercionReport,
     Diagnostic,
     DiagnosticKind,
     Failure,
     FailureReason,
-    Outcome,
     Risk,
     describe,
     path_text,
 )
-from toolbox.dispatch import check
+from toolbox.dispatch import arguments_of, check
 from toolbox.errors import PayloadError, ReviewError, ToolboxError
 from toolbox.json_values import Bounds, json_value, snapshot
 from toolbox.masking import hidden, shows
@@ -200,7 +198,7 @@ def propose(held: Held) -> Proposal:
     it stands among the attempts.
     """
     tool, report = held.tool, held.report
-    bound = _bound(tool, held.payload)
+    bound = arguments_of(tool, held.payload)
     if report.failures:
         report = _read_daringly(tool, held.payload, report)
     named = {_named(tool, key): item for key, item in (bound or {}).items()}
@@ -261,27 +259,12 @@ def _named(tool: Tool, key: str) -> str:
     return tool.bind.names.resolve(key) or key
 
 
-def _bound(tool: Tool, payload: Any) -> Mapping[str, Any] | None:
-    """The arguments as they came, by the keys that they came with; None when they cannot be told apart."""
-    try:
-        arguments = payload
-        if isinstance(payload, str | bytes | bytearray):
-            from toolbox.payload.arguments import extract_arguments
-
-            arguments = extract_arguments(bytes(payload) if isinstance(payload, bytearray) else payload, policy=tool.policy, tool=tool.name)
-            arguments = arguments.arguments
-        bound = tool.bind.bind(arguments, Outcome())
-    except Exception:  # noqa: BLE001 - a mapping of someone's own may do anything
-        return None
-    return bound if bound is not INVALID and isinstance(bound, Mapping) and all(isinstance(key, str) for key in bound) else None
-
-
 def _read_daringly(tool: Tool, payload: Any, report: CoercionReport) -> CoercionReport:
     """What would be made of a payload if no change were too risky."""
     try:
         daring = replace(tool, high_risk=False, own_policy=None).under(replace(tool.policy, max_risk=Risk.RISKY))
         return check(daring, payload)
-    except Exception:  # noqa: BLE001 - see _bound; then nothing is proposed
+    except Exception:  # noqa: BLE001 - a mapping of someone's own may do anything; then nothing is proposed
         return report
 
 
