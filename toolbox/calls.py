@@ -110,6 +110,7 @@ class Held:
         reason: ``"approval"``, ``"high_risk"``, or why a recovery ended, such as ``"partial"`` or ``"exhausted"``.
         attempts: the attempts to correct it, oldest first.
         record_id: id of its record; None where nothing is recorded.
+        known: the registered tools, without which a text may be read otherwise.
     """
 
     tool: Tool
@@ -120,6 +121,7 @@ class Held:
     reason: str
     attempts: tuple[Mapping[str, Any], ...] = ()
     record_id: str | None = None
+    known: KnownTools | None = field(default=None, repr=False)
 
     @property
     def original(self) -> Any:

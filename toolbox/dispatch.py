@@ -340,7 +340,8 @@ def _held(tool: Tool, payload: Any, report: CoercionReport, services: Services, 
     if services.review is None:
         raise _with_report(MissingReview(tool.name), report)
     attempts = () if call.corrects is None else tuple(call.corrects.attempts)
-    return Held(tool, payload, report, _with_metadata(call), services.review, reason, attempts, None if record is None else record.id)
+    record_id = None if record is None else record.id
+    return Held(tool, payload, report, _with_metadata(call), services.review, reason, attempts, record_id, services.known)
 
 
 def _asks(tool: Tool, report: CoercionReport) -> bool:

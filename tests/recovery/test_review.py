@@ -378,6 +378,17 @@ def test_high_risk_goes_to_a_person(store: AuditStore) -> None:
     assert doses == [2.5, 1000.0]
 
 
+def test_a_text_is_read_as_by_the_walk(desk: Desk) -> None:
+    """Arguments by position too, which only the registered tools tell apart: what waits can be approved as it stands."""
+    pending = desk.registry.run("pay", 'pay(12.5, "u-17")').error
+    assert isinstance(pending, ApprovalPending)
+    item = desk.queue.get(pending.item_id)
+    assert (item.original, item.arguments) == ('pay(12.5, "u-17")', {"amount": "12.5", "to": "u-17", "note": ""})
+    desk.queue.approve(item.id, by="ada", shown_hash=item.hash, registry=desk.registry)
+    assert desk.queue.run(desk.registry, item.id).ok
+    assert desk.paid == [(Decimal("12.5"), "u-17")]
+
+
 def test_what_cannot_be_read_must_be_corrected(store: AuditStore) -> None:
     """Where no reading fits there is nothing to approve; a correction is checked, shown, approved and run."""
     doses: list[float] = []

@@ -264,8 +264,8 @@ class Recovery:
         is_partial = failed.reason in _PARTLY
         if desk is None or not (self.review == "partial" if is_partial else self.on_exhausted == "review"):
             return None
-        call, record_id = refused.call, refused.record_id
-        return Held(refused.tool, refused.payload, refused.report, call, desk, failed.reason, failed.attempts, record_id)
+        known, record_id = refused.services.known, refused.record_id
+        return Held(refused.tool, refused.payload, refused.report, refused.call, desk, failed.reason, failed.attempts, record_id, known)
 
 
 _MOST_ATTEMPTS: Final = 100

@@ -198,9 +198,9 @@ def propose(held: Held) -> Proposal:
     it stands among the attempts.
     """
     tool, report = held.tool, held.report
-    bound = arguments_of(tool, held.payload)
+    bound = arguments_of(tool, held.payload, held.known)
     if report.failures:
-        report = _read_daringly(tool, held.payload, report)
+        report = _read_daringly(held)
     named = {_named(tool, key): item for key, item in (bound or {}).items()}
     made = {} if report.failures else report.value
     veiled = {name: item for name, item in named.items() if _is_veiled(tool, name, item) or _is_veiled(tool, name, made.get(name))}
@@ -259,13 +259,14 @@ def _named(tool: Tool, key: str) -> str:
     return tool.bind.names.resolve(key) or key
 
 
-def _read_daringly(tool: Tool, payload: Any, report: CoercionReport) -> CoercionReport:
+def _read_daringly(held: Held) -> CoercionReport:
     """What would be made of a payload if no change were too risky."""
+    tool = held.tool
     try:
         daring = replace(tool, high_risk=False, own_policy=None).under(replace(tool.policy, max_risk=Risk.RISKY))
-        return check(daring, payload)
+        return check(daring, held.payload, held.known)
     except Exception:  # noqa: BLE001 - a mapping of someone's own may do anything; then nothing is proposed
-        return report
+        return held.report
 
 
 # -- what is stored ------------------------------------------------------------------------------------------------------------------
