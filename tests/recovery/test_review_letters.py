@@ -184,7 +184,7 @@ def test_where_letters_go_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert named.path == tmp_path / "x.jsonl"
         with pytest.raises(ReviewError, match="must be callable"):
             ReviewQueue(store, dead_letters=5)  # type: ignore[arg-type]
-        with pytest.raises(ReviewError, match="expected 'rejected' or 'expired'"):
+        with pytest.raises(ReviewError, match="expected a list of 'rejected' and 'expired'"):
             ReviewQueue(store, bury=["waiting"])
 
 
