@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from toolbox.audit import AuditRecord, CallStatus, origin_of
-from toolbox.diagnostics import ABSENT, MASK, CoercionReport, Diagnostic, DiagnosticKind, FailureReason, Risk, path_text
+from toolbox.diagnostics import ABSENT, MASK, CoercionReport, Diagnostic, DiagnosticKind, FailureReason, Risk, path_text, place_of
 from toolbox.dispatch import check
 from toolbox.errors import PayloadError, UnknownTool
 from toolbox.json_values import snapshot
@@ -265,7 +265,6 @@ _CUT: Final = re.compile(
     r"(?:\.\.\. <[\d,]+ more characters>|<[\d,]+ more>|<nested too deeply>|<integer of about [\d,]+ digits>|<cut: too large to be kept>)\Z"
 )
 _ENDS_MASKED: Final = re.compile(r"[:=<>\uff1a\uff1d][ \t\r\n]{0,8}[\"']?\*{3}\Z")
-_INDEX: Final = re.compile(r"\[\d+\]")
 
 
 @dataclass(slots=True)
@@ -397,7 +396,7 @@ class Replay:
         return name
 
     def _reasons(self, into: dict[tuple[str, str, str], Seen], tool: str, reasons: Iterable[tuple[str, str]], record: AuditRecord) -> None:
-        for reason, path in dict.fromkeys((reason, _INDEX.sub("[*]", path)) for reason, path in reasons):
+        for reason, path in dict.fromkeys((reason, place_of(path)) for reason, path in reasons):
             key = (tool, reason, path)
             if key not in into and len(into) >= _KEPT:
                 # Paths hold keys that a model made up.
