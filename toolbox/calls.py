@@ -167,10 +167,9 @@ class Sinks:
     Attributes:
         all: take finished records.
         opening: those that are told when a call is about to run.
-        waits: whether one of them waits for a disk or a server.
     """
 
-    __slots__ = ("_lock", "all", "opening", "waits")
+    __slots__ = ("_lock", "all", "opening")
 
     def __init__(self, sinks: Iterable[Sink] = ()) -> None:
         self._lock = threading.Lock()
@@ -182,7 +181,6 @@ class Sinks:
                 raise TypeError(f"a sink must be callable with a record, such as MemorySink() or a function, and is {shorten(item)}")
         # Whoever goes through one of these meanwhile goes through the tuple that was there.
         self.opening: tuple[Any, ...] = tuple(item for item in sinks if hasattr(item, "opened"))
-        self.waits = any(getattr(item, "blocking", False) for item in sinks)
         self.all = sinks
 
     def add(self, sink: Sink) -> None:
