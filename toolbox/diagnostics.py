@@ -26,6 +26,7 @@ __all__ = [
     "Path",
     "Risk",
     "describe",
+    "is_within",
     "json_name",
     "path_text",
     "place_of",
@@ -136,6 +137,15 @@ def path_text(path: Path) -> str:
         keys.append(path[1])
         path = path[0]
     return "$" + "".join(map(_key_text, reversed(keys)))
+
+
+def is_within(path: str, place: str) -> bool:
+    """Whether a path leads to a place, or below it.
+
+    >>> is_within("$.items[3]", "$.items"), is_within("$.items_left", "$.items")
+    (True, False)
+    """
+    return path == place or (path.startswith(place) and path[len(place)] in ".[")
 
 
 def place_of(path: str) -> str:

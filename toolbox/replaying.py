@@ -13,7 +13,18 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from toolbox.audit import AuditRecord, CallStatus, origin_of
-from toolbox.diagnostics import ABSENT, MASK, CoercionReport, Diagnostic, DiagnosticKind, FailureReason, Risk, path_text, place_of
+from toolbox.diagnostics import (
+    ABSENT,
+    MASK,
+    CoercionReport,
+    Diagnostic,
+    DiagnosticKind,
+    FailureReason,
+    Risk,
+    is_within,
+    path_text,
+    place_of,
+)
 from toolbox.dispatch import check
 from toolbox.errors import PayloadError, UnknownTool
 from toolbox.json_values import snapshot
@@ -286,7 +297,7 @@ class _Kept:
 
     def hides(self, path: str) -> bool:
         """Whether a path leads to, or below, what is masked."""
-        return any(path == place or (path.startswith(place) and path[len(place)] in ".[") for place in self.masked)
+        return any(is_within(path, place) for place in self.masked)
 
 
 def _kept(arguments: Any) -> _Kept:

@@ -693,6 +693,21 @@ def test_an_approval_in_one_step_takes_nothing_on_trust(desk: Desk) -> None:
     assert desk.paid == [(Decimal("1300.00"), "u-17")]
 
 
+def test_what_is_converted_is_told_of_all_but_secrets(local: AuditStore) -> None:
+    """With what it becomes; a name that begins as that of a secret does is another name."""
+    queue = ReviewQueue(local)
+    registry = Registry(review=queue)
+
+    @registry.tool(approval="always", secret=["key"])
+    def use(key: int, keyboards: int) -> int:
+        return key + keyboards
+
+    pending = registry.run("use", {"key": 4711, "keyboards": 1}).error
+    assert isinstance(pending, ApprovalPending)
+    with pytest.raises(ReviewError, match=re.escape('$.keyboards: coerced "5" to 5')):
+        queue.correct(pending.item_id, {"key": "***", "keyboards": "5"}, by="ada", approve=True)
+
+
 @pytest.mark.parametrize(
     "arguments",
     ["text", None, [1], {"amount": object()}, {"amount": "1", "to": "u", "note": float("nan")}, {1: 2}, {"amount": "1"}, {"to": "u"}, {}],

@@ -28,6 +28,7 @@ from toolbox.diagnostics import (
     FailureReason,
     Risk,
     describe,
+    is_within,
     path_text,
 )
 from toolbox.dispatch import arguments_of, check
@@ -386,7 +387,7 @@ def examine_given(tool: Tool, arguments: Mapping[str, Any], item: ReviewItem, kn
 def _converted(tool: Tool, change: Diagnostic, named: Mapping[str, Any], veiled: Mapping[str, Any]) -> str:
     """Where something is read as something else, and as what; of what is secret, where alone."""
     is_seen = not tool.guarded or not any(
-        change.path.startswith(path_text((None, name))) and (name in veiled or _is_veiled(tool, name, item)) for name, item in named.items()
+        is_within(change.path, path_text((None, name))) and (name in veiled or _is_veiled(tool, name, item)) for name, item in named.items()
     )
     return describe(change).partition("] ")[2] if is_seen else f"{change.path}: not as the function gets it"
 
