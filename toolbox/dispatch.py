@@ -284,17 +284,26 @@ def _answer(refused: Refused) -> Callable[[], Any]:
         InvalidArguments: nobody does.
         ToolboxError: the same has come too often.
     """
-    tool, report, call, services = refused.tool, refused.report, refused.call, refused.services
-    error = InvalidArguments(tool.name, report)
-    if services.breaker is not None:
-        stopped = _stopped(tool, services, call, error)
-        if stopped is not None:
-            raise stopped from error
+    tool, report, services = refused.tool, refused.report, refused.services
+    error = _not_stopped(tool, report, services, refused.call)
     if services.recovery is not None and _recovers(refused):
         return partial(services.recovery, refused)
     if services.fallback is not None and tool.policy.failures is OnFailure.COLLECT:
         return partial(services.fallback, tool, report)
     raise error
+
+
+def _not_stopped(tool: Tool, report: CoercionReport, services: Services, call: Call) -> InvalidArguments:
+    """The error of a call whose arguments do not fit, before anybody is asked about it.
+
+    Raises:
+        ToolboxError: the same has come too often.
+    """
+    error = InvalidArguments(tool.name, report)
+    stopped = _stopped(tool, services, call, error)
+    if stopped is not None:
+        raise stopped from error
+    return error
 
 
 def _stopped(tool: Tool, services: Services, call: Call, error: ToolboxError) -> ToolboxError | None:
@@ -327,16 +336,20 @@ def _held(tool: Tool, payload: Any, report: CoercionReport, services: Services, 
 
     Raises:
         MissingReview: one does, and there is no queue.
+        ToolboxError: the same has come too often.
     """
     if call.approved:
         return None
     if report.failures:
         # A high-risk tool is corrected by nobody but a person.
-        reason = "high_risk" if tool.high_risk and services.review is not None and call.attempt == 0 else ""
+        if not tool.high_risk or services.review is None or call.attempt:
+            return None
+        _not_stopped(tool, report, services, call)
+        reason = "high_risk"
     else:
-        reason = "approval" if tool.approval is not None and _asks(tool, report) else ""
-    if not reason:
-        return None
+        if tool.approval is None or not _asks(tool, report):
+            return None
+        reason = "approval"
     if services.review is None:
         raise _with_report(MissingReview(tool.name), report)
     attempts = () if call.corrects is None else tuple(call.corrects.attempts)
