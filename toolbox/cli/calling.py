@@ -12,7 +12,7 @@ from toolbox.cli.loading import own_traceback
 from toolbox.cli.printing import Printer
 from toolbox.cli.shown import BOUNDS, Shown, as_sent, print_changes, print_failures
 from toolbox.diagnostics import CoercionReport, Diagnostic
-from toolbox.errors import ToolboxError, UnknownTool
+from toolbox.errors import ApprovalPending, ToolboxError, UnknownTool
 from toolbox.json_values import snapshot
 from toolbox.registry import Registry
 from toolbox.results import result_text
@@ -63,7 +63,7 @@ def call(registry: Registry, name: str, payload: str | None, printer: Printer, *
     """Call a tool, and show its result and what was made of the arguments.
 
     Returns:
-        0 when the tool returned, 1 when the call was refused or the tool failed.
+        0 when the tool returned, 1 when the call was refused or waits for a person, or the tool failed.
     """
     report: CoercionReport | None = None
     value: Any = None
@@ -88,6 +88,8 @@ def _end(problem: ToolboxError | None, report: CoercionReport | None, shown: Sho
         if report is None or report.ok:
             return _End("done", ok=True, said="was called")
         return _End("fallback", ok=True, said="was answered by the fallback handler")
+    if isinstance(problem, ApprovalPending):
+        return _End("pending", ok=False, said="waits for a person; nothing was run", message=str(problem))
     if report is not None and report.failures:
         return _End("refused", ok=False, said="was refused; nothing was run", message=shown.message(report))
     status = _status(problem)
@@ -146,7 +148,8 @@ class _Told:
         printer.line(head, "bold green" if end.ok else "bold red", err=True)
         if self.failures:
             print_failures(printer, self.failures)
-        elif end.message:
+        # Of a refused call the failures say all that the message says.
+        if end.message and (not self.failures or end.status == "pending"):
             printer.block(end.message, err=True)
         print_changes(printer, self.changes)
 
