@@ -32,7 +32,7 @@ from toolbox.policy import OnFailure
 from toolbox.recording import deliver, deliver_async, fill_refused, fill_running, in_thread, open_record, open_record_async, status_of
 from toolbox.tools import Tool
 
-__all__ = ["arguments_of", "check", "walk", "walk_async"]
+__all__ = ["arguments_of", "check", "needs_approval", "walk", "walk_async"]
 
 _begun: Final = AuditRecord.begun
 _DONE: Final = CallStatus.DONE
@@ -347,7 +347,7 @@ def _held(tool: Tool, payload: Any, report: CoercionReport, services: Services, 
         _not_stopped(tool, report, services, call)
         reason = "high_risk"
     else:
-        if tool.approval is None or not _asks(tool, report):
+        if not needs_approval(tool, report):
             return None
         reason = "approval"
     if services.review is None:
@@ -357,10 +357,10 @@ def _held(tool: Tool, payload: Any, report: CoercionReport, services: Services, 
     return Held(tool, payload, report, _with_metadata(call), services.review, reason, attempts, record_id, services.known)
 
 
-def _asks(tool: Tool, report: CoercionReport) -> bool:
-    """Whether a call needs approval; where the question itself fails, it does."""
+def needs_approval(tool: Tool, report: CoercionReport) -> bool:
+    """Whether a call that fits needs a person's approval; where the question itself fails, it does."""
     if not callable(tool.approval):
-        return True
+        return tool.approval is not None
     try:
         return bool(tool.approval(report))
     except Exception as error:  # noqa: BLE001 - whatever an application's function does, the call must not run by it

@@ -227,6 +227,17 @@ def test_a_call_that_waits(run: Run, folder: Path, name: str, arguments: str, sh
     assert said[0] in told["error"]
 
 
+def test_check_of_a_call_that_would_wait(run: Run, folder: Path) -> None:
+    """It fits, and is not said to be called; nobody is asked yet."""
+    pytest.importorskip("sqlalchemy")
+    (folder / "waiting.py").write_text(WAITING)
+    ran = run("check", "refund", '{"order": 7}', "--tools", "waiting")
+    assert (ran.code, json.loads(ran.out)) == (0, {"order": 7})
+    assert ran.err == "refund would wait for a person's approval: nothing was changed (policy lenient)\n"
+    assert json.loads(run("check", "refund", '{"order": 7}', "--tools", "waiting", "--json").out)["status"] == "pending"
+    assert "nothing waits here" in run("review", "list", "audit.db").err
+
+
 def test_a_default_that_breaks_is_a_refusal(run: Run, folder: Path) -> None:
     """An error in a default that the tool makes itself refuses the call, and names the default."""
     (folder / "served.py").write_text(SERVED)

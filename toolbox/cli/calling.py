@@ -12,6 +12,7 @@ from toolbox.cli.loading import own_traceback
 from toolbox.cli.printing import Printer
 from toolbox.cli.shown import BOUNDS, Shown, as_sent, print_changes, print_failures
 from toolbox.diagnostics import CoercionReport, Diagnostic
+from toolbox.dispatch import needs_approval
 from toolbox.errors import ApprovalPending, ToolboxError, UnknownTool
 from toolbox.json_values import snapshot
 from toolbox.registry import Registry
@@ -41,7 +42,7 @@ def check(registry: Registry, name: str, payload: str | None, printer: Printer, 
     """Show what would be made of a call's arguments; the tool is not called.
 
     Returns:
-        0 when the tool would be called, 1 when the call would be refused.
+        0 when the tool would be called, or a person would be asked; 1 when the call would be refused.
     """
     shown, report = Shown(None), None
     try:
@@ -51,7 +52,9 @@ def check(registry: Registry, name: str, payload: str | None, printer: Printer, 
     except ToolboxError as error:
         end = _End(_status(error), ok=False, said="would be refused", message=str(error))
     else:
-        if report.ok:
+        if report.ok and needs_approval(tool, report):
+            end = _End("pending", ok=True, said="would wait for a person's approval")
+        elif report.ok:
             end = _End("accepted", ok=True, said="would be called")
         else:
             end = _End("refused", ok=False, said="would be refused", message=shown.message(report))
