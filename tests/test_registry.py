@@ -622,6 +622,34 @@ def test_options_of_several_calls() -> None:
     assert [record.metadata for record in sink.records] == [{"turn": 3}, {"turn": 3}, {"turn": 4}]
 
 
+@pytest.mark.parametrize("policy", ["strict", None, STRICT.limits])
+@pytest.mark.parametrize("way", [Registry.under, Registry.tightened])
+def test_another_policy_is_a_policy(way: Any, policy: Any) -> None:
+    """What is none is refused, and told what one is."""
+    with pytest.raises(TypeError, match=r"policy must be a Policy, such as STRICT or Policy\.from_name\('strict'\)"):
+        way(_registry("double"), policy)
+
+
+@pytest.mark.parametrize("way", [Registry.run_calls, lambda registry, calls, **said: asyncio.run(registry.arun_calls(calls, **said))])
+@pytest.mark.parametrize(
+    ("more", "options", "wanted"),
+    [
+        ([{"name": "double"}], {}, "calls must be those that parse_calls gives"),
+        ([], {"metadata": "turn 3"}, "metadata must be a mapping"),
+        ([], {"call_id": "c"}, "call_id"),
+    ],
+    ids=["no call", "wrong option", "no option"],
+)
+def test_what_is_no_call_stops_all(way: Any, more: list[Any], options: dict[str, Any], wanted: str) -> None:
+    """Nothing was run: an error behind calls that had their effect would hide their results."""
+    sink = MemorySink()
+    registry = Registry(sinks=[sink])
+    registry.register(double)
+    with pytest.raises(TypeError, match=wanted):
+        way(registry, [*CALLS[:1], *more], **options)
+    assert sink.records == []
+
+
 @pytest.mark.parametrize("limit", [1, 3, 100])
 def test_no_more_calls_at_once_than_the_limit(limit: int) -> None:
     """Calls run side by side, and never more of them than allowed."""

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from toolbox.audit import OnAuditFailure, Sink
+from toolbox.audit import OnAuditFailure, Sink, with_current_metadata
 from toolbox.diagnostics import CoercionReport, Diagnostic, shorten
-from toolbox.errors import ToolboxError
+from toolbox.errors import ApprovalPending, ToolboxError
+from toolbox.json_values import plain_text
 from toolbox.payload.found import KnownTools
 from toolbox.redaction import Redaction
 from toolbox.tools import Tool
@@ -52,6 +53,14 @@ class Call:
         seconds = self.timeout_s
         if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float)):
             raise TypeError(f"timeout_s must be a number of seconds, and is {shorten(seconds)}")
+
+    @property
+    def conversation_id(self) -> str | None:
+        """The conversation that it belongs to, by its metadata and that of the block around it; None where neither says so."""
+        metadata = with_current_metadata(self.metadata)
+        said = None if metadata is None else metadata.get("conversation_id")
+        # As text, like on record: by the methods of an object of someone's own anything could happen.
+        return said if said is None or isinstance(said, str) else plain_text(said)
 
 
 PLAIN_CALL: Final = Call()
@@ -101,6 +110,7 @@ class Held:
         reason: ``"approval"``, ``"high_risk"``, or why a recovery ended, such as ``"partial"`` or ``"exhausted"``.
         attempts: the attempts to correct it, oldest first.
         record_id: id of its record; None where nothing is recorded.
+        known: the registered tools, without which a text may be read otherwise.
     """
 
     tool: Tool
@@ -111,11 +121,18 @@ class Held:
     reason: str
     attempts: tuple[Mapping[str, Any], ...] = ()
     record_id: str | None = None
+    known: KnownTools | None = field(default=None, repr=False)
 
     @property
     def original(self) -> Any:
         """What arrived first, unmasked: before a model corrected it, where one did."""
         return self.payload if self.call.corrects is None else self.call.corrects.payload
+
+    def pending(self, item_id: str) -> ApprovalPending:
+        """The error for whoever made the call, which is now an item of the queue."""
+        error = ApprovalPending(self.tool.name, item_id, self.reason)
+        error.report = self.report
+        return error
 
 
 class Desk(Protocol):
@@ -150,10 +167,9 @@ class Sinks:
     Attributes:
         all: take finished records.
         opening: those that are told when a call is about to run.
-        waits: whether one of them waits for a disk or a server.
     """
 
-    __slots__ = ("_lock", "all", "opening", "waits")
+    __slots__ = ("_lock", "all", "opening")
 
     def __init__(self, sinks: Iterable[Sink] = ()) -> None:
         self._lock = threading.Lock()
@@ -165,7 +181,6 @@ class Sinks:
                 raise TypeError(f"a sink must be callable with a record, such as MemorySink() or a function, and is {shorten(item)}")
         # Whoever goes through one of these meanwhile goes through the tuple that was there.
         self.opening: tuple[Any, ...] = tuple(item for item in sinks if hasattr(item, "opened"))
-        self.waits = any(getattr(item, "blocking", False) for item in sinks)
         self.all = sinks
 
     def add(self, sink: Sink) -> None:

@@ -26,8 +26,10 @@ __all__ = [
     "Path",
     "Risk",
     "describe",
+    "is_within",
     "json_name",
     "path_text",
+    "place_of",
     "shorten",
 ]
 
@@ -39,6 +41,7 @@ FAILURES_KEPT: Final = 1_000
 VALUE_SHOWN: Final = 80
 KEY_SHOWN: Final = 64
 _PLAIN_KEY: Final = re.compile(r"[^\W\d]\w*\Z")
+_INDEX: Final = re.compile(r"\[\d+\]")
 
 # A path is a linked pair (parent, key), so that the hot path builds one pair a level and flattens it only when something is reported.
 Path = tuple[Any, "str | int"] | None
@@ -134,6 +137,24 @@ def path_text(path: Path) -> str:
         keys.append(path[1])
         path = path[0]
     return "$" + "".join(map(_key_text, reversed(keys)))
+
+
+def is_within(path: str, place: str) -> bool:
+    """Whether a path leads to a place, or below it.
+
+    >>> is_within("$.items[3]", "$.items"), is_within("$.items_left", "$.items")
+    (True, False)
+    """
+    return path == place or (path.startswith(place) and path[len(place)] in ".[")
+
+
+def place_of(path: str) -> str:
+    """The path with every index as ``[*]``, so that what happens to the items of a list can be counted together.
+
+    >>> place_of("$.items[3].price")
+    '$.items[*].price'
+    """
+    return _INDEX.sub("[*]", path)
 
 
 def _key_text(key: object) -> str:

@@ -6,16 +6,15 @@ synchronous and the asynchronous walk share all but what waits: for the function
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NoReturn
 
 from toolbox.audit import NO_METADATA, AuditRecord, CallStatus, current_metadata, is_silent, warn, with_current_metadata
 from toolbox.calls import PLAIN_CALL, Call, Held, Refused, Services
-from toolbox.diagnostics import ABSENT, INVALID, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Outcome, shorten
+from toolbox.diagnostics import ABSENT, INVALID, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Outcome
 from toolbox.errors import (
-    ApprovalPending,
     InvalidArguments,
     MissingContext,
     MissingReview,
@@ -27,13 +26,13 @@ from toolbox.errors import (
 from toolbox.invoking import Stopped, arguments_for, finished, invoke, invoke_async, is_awaitable, propagates
 from toolbox.json_values import snapshot
 from toolbox.masking import masked, message_of, unseen
-from toolbox.payload.found import KnownTools
+from toolbox.payload.found import ExtractedPayload, KnownTools
 from toolbox.payload.limits import check_limits
 from toolbox.policy import OnFailure
 from toolbox.recording import deliver, deliver_async, fill_refused, fill_running, in_thread, open_record, open_record_async, status_of
 from toolbox.tools import Tool
 
-__all__ = ["check", "walk", "walk_async"]
+__all__ = ["arguments_of", "check", "needs_approval", "walk", "walk_async"]
 
 _begun: Final = AuditRecord.begun
 _DONE: Final = CallStatus.DONE
@@ -188,14 +187,33 @@ def check(tool: Tool, payload: Any, known: KnownTools | None = None, found: Sequ
     return CoercionReport(payload, value, diagnostics, failures, out.residual, secret)
 
 
+def arguments_of(tool: Tool, payload: Any, known: KnownTools | None = None) -> dict[str, Any] | None:
+    """The arguments in a payload as they came, by the keys that they came with; None where there is no telling them apart.
+
+    Args:
+        tool: the tool.
+        payload: a mapping, JSON text, or text that holds the arguments.
+        known: the tools that the text may name.
+    """
+    try:
+        arguments = _read(tool, payload, known).arguments if isinstance(payload, str | bytes | bytearray) else payload
+        bound = tool.bind.bind(arguments, Outcome())
+        return dict(bound) if isinstance(bound, Mapping) and all(isinstance(key, str) for key in bound) else None
+    except Exception:  # noqa: BLE001 - a mapping of someone's own may do anything
+        return None
+
+
+def _read(tool: Tool, text: str | bytes | bytearray, known: KnownTools | None) -> ExtractedPayload:
+    # Loaded with the first text: a program that only sends mappings never pays for the readers.
+    from toolbox.payload.arguments import extract_arguments
+
+    return extract_arguments(text if isinstance(text, str | bytes) else bytes(text), policy=tool.policy, known=known, tool=tool.name)
+
+
 def _extracted(tool: Tool, payload: Any, known: KnownTools | None, out: Outcome) -> Any:
     if isinstance(payload, str | bytes | bytearray):
-        # Loaded with the first text: a program that only sends mappings never pays for the readers.
-        from toolbox.payload.arguments import extract_arguments
-
         try:
-            text = payload if isinstance(payload, str | bytes) else bytes(payload)
-            found = extract_arguments(text, policy=tool.policy, known=known, tool=tool.name)
+            found = _read(tool, payload, known)
         except PayloadError as error:
             error.report = _report_of(error, payload, out, tool)
             raise
@@ -268,12 +286,8 @@ def _answer(refused: Refused) -> Callable[[], Any]:
         InvalidArguments: nobody does.
         ToolboxError: the same has come too often.
     """
-    tool, report, call, services = refused.tool, refused.report, refused.call, refused.services
-    error = InvalidArguments(tool.name, report)
-    if services.breaker is not None:
-        stopped = _stopped(tool, services, call, error)
-        if stopped is not None:
-            raise stopped from error
+    tool, report, services = refused.tool, refused.report, refused.services
+    error = _not_stopped(tool, report, services, refused.call)
     if services.recovery is not None and _recovers(refused):
         return partial(services.recovery, refused)
     if services.fallback is not None and tool.policy.failures is OnFailure.COLLECT:
@@ -281,16 +295,22 @@ def _answer(refused: Refused) -> Callable[[], Any]:
     raise error
 
 
-def _conversation(call: Call) -> str | None:
-    metadata = with_current_metadata(call.metadata)
-    said = None if metadata is None else metadata.get("conversation_id")
-    # Whatever stands there: by the methods of an object of someone's own anything could happen.
-    return said if said is None or isinstance(said, str) else shorten(said)
+def _not_stopped(tool: Tool, report: CoercionReport, services: Services, call: Call) -> InvalidArguments:
+    """The error of a call whose arguments do not fit, before anybody is asked about it.
+
+    Raises:
+        ToolboxError: the same has come too often.
+    """
+    error = InvalidArguments(tool.name, report)
+    stopped = _stopped(tool, services, call, error)
+    if stopped is not None:
+        raise stopped from error
+    return error
 
 
 def _stopped(tool: Tool, services: Services, call: Call, error: ToolboxError) -> ToolboxError | None:
     """The error of a tool that has failed too often for the same cause; an attempt to correct a call is no call of the model's own."""
-    conversation = _conversation(call)
+    conversation = call.conversation_id
     if services.breaker is None or conversation is None or call.attempt:
         return None
     stopped = services.breaker.stopped(tool.name, conversation, error)
@@ -305,7 +325,7 @@ def _noted(tool: Tool, services: Services, call: Call, error: BaseException) -> 
 
 
 def _passed(tool: Tool, services: Services, call: Call) -> None:
-    conversation = _conversation(call)
+    conversation = call.conversation_id
     if services.breaker is not None and conversation is not None:
         services.breaker.passed(tool.name, conversation)
 
@@ -318,26 +338,31 @@ def _held(tool: Tool, payload: Any, report: CoercionReport, services: Services, 
 
     Raises:
         MissingReview: one does, and there is no queue.
+        ToolboxError: the same has come too often.
     """
     if call.approved:
         return None
     if report.failures:
         # A high-risk tool is corrected by nobody but a person.
-        reason = "high_risk" if tool.high_risk and services.review is not None and call.attempt == 0 else ""
+        if not tool.high_risk or services.review is None or call.attempt:
+            return None
+        _not_stopped(tool, report, services, call)
+        reason = "high_risk"
     else:
-        reason = "approval" if tool.approval is not None and _asks(tool, report) else ""
-    if not reason:
-        return None
+        if not needs_approval(tool, report):
+            return None
+        reason = "approval"
     if services.review is None:
         raise _with_report(MissingReview(tool.name), report)
     attempts = () if call.corrects is None else tuple(call.corrects.attempts)
-    return Held(tool, payload, report, _with_metadata(call), services.review, reason, attempts, None if record is None else record.id)
+    record_id = None if record is None else record.id
+    return Held(tool, payload, report, _with_metadata(call), services.review, reason, attempts, record_id, services.known)
 
 
-def _asks(tool: Tool, report: CoercionReport) -> bool:
-    """Whether a call needs approval; where the question itself fails, it does."""
+def needs_approval(tool: Tool, report: CoercionReport) -> bool:
+    """Whether a call that fits needs a person's approval; where the question itself fails, it does."""
     if not callable(tool.approval):
-        return True
+        return tool.approval is not None
     try:
         return bool(tool.approval(report))
     except Exception as error:  # noqa: BLE001 - whatever an application's function does, the call must not run by it
@@ -346,7 +371,7 @@ def _asks(tool: Tool, report: CoercionReport) -> bool:
 
 
 def _raise_pending(held: Held, item_id: str) -> NoReturn:
-    raise _with_report(ApprovalPending(held.tool.name, item_id, held.reason), held.report)
+    raise held.pending(item_id)
 
 
 # -- invoke --------------------------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from toolbox.diagnostics import FOREIGN
 from toolbox.types import ABSENT
 
-__all__ = ["KEPT", "Bounds", "json_text", "json_value", "snapshot"]
+__all__ = ["KEPT", "Bounds", "json_text", "json_value", "plain_text", "snapshot"]
 
 
 def json_value(value: Any) -> Any:
@@ -228,3 +228,13 @@ class _Rewritten(_Snapshot):
 def json_text(value: Any, bounds: Bounds = KEPT, *, ascii_only: bool = False) -> str:
     """A snapshot as compact JSON text; never raises."""
     return json.dumps(snapshot(value, bounds), ensure_ascii=ascii_only, allow_nan=False, separators=(", ", ": "))
+
+
+def plain_text(value: Any) -> str:
+    """A value as plain text, which is JSON where no text stands for it; never raises.
+
+    >>> plain_text("c-1"), plain_text(7), plain_text({"a": None})
+    ('c-1', '7', '{"a": null}')
+    """
+    copied = snapshot(value)
+    return copied if isinstance(copied, str) else json_text(copied)

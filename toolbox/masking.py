@@ -9,7 +9,18 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from toolbox.diagnostics import ABSENT, FOREIGN, MASK, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, path_text
+from toolbox.diagnostics import (
+    ABSENT,
+    FOREIGN,
+    MASK,
+    CoercionReport,
+    Diagnostic,
+    DiagnosticKind,
+    Failure,
+    FailureReason,
+    is_within,
+    path_text,
+)
 from toolbox.json_values import KEPT, Bounds, snapshot
 from toolbox.redaction import Redaction
 from toolbox.tools import Tool
@@ -61,7 +72,7 @@ def _without_secrets(
     places = tuple(path_text((None, key)) for key in keys if shows(tool, key))
 
     def shows_path(path: str) -> bool:
-        return any(path == place or (path.startswith(place) and path[len(place)] in ".[") for place in places)
+        return any(is_within(path, place) for place in places)
 
     # A validator that checks the parameters as a whole reports the whole, whatever place it names.
     is_whole = isinstance(tool.document.root, Opaque)

@@ -142,7 +142,7 @@ def deliver(record: AuditRecord, services: Services, status: CallStatus, opened:
     if not is_silent():
         log_record(record)
     interruption: BaseException | None = None
-    for sink in services.sinks.all if not opened or opened is services.sinks.opening else _takers(services, opened):
+    for sink in _takers(services, opened):
         try:
             sink(record)
         except Exception as error:  # noqa: BLE001 - whatever an application's sink does, the call has had its effect already
@@ -154,8 +154,10 @@ def deliver(record: AuditRecord, services: Services, status: CallStatus, opened:
         raise interruption
 
 
-def _takers(services: Services, opened: Sequence[Any]) -> list[Any]:
+def _takers(services: Services, opened: Sequence[Any]) -> Sequence[Any]:
     present = services.sinks.all
+    if not opened or opened is services.sinks.opening:
+        return present
     return [*present, *(sink for sink in opened if not any(sink is other for other in present))]
 
 
@@ -167,7 +169,7 @@ async def deliver_async(
     if not is_silent():
         log_record(record)
     waiting: list[Future[None]] = []
-    for sink in services.sinks.all if not opened or opened is services.sinks.opening else _takers(services, opened):
+    for sink in _takers(services, opened):
         if may_wait and getattr(sink, "blocking", False) and not _is_inside():
             # All have the record before one is waited for: a cancellation meanwhile keeps it from none.
             waiting.append(_started(partial(_give, record, services, sink)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import starmap
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
@@ -85,7 +86,8 @@ class Registry:
         redaction: Redaction | None = None,
     ) -> None:
         prepare()
-        _check_policy(policy)
+        if policy is not None:
+            _check_policy(policy)
         _check_redaction(redaction)
         if on_audit_failure not in (None, "fail_open", "fail_closed"):
             raise ValueError(f"on_audit_failure must be 'fail_open' or 'fail_closed', and is {shorten(on_audit_failure)}")
@@ -363,23 +365,13 @@ class Registry:
         Raises:
             UnknownTool: a name is not registered.
         """
-        chosen = Registry(self.policy, converters=self._converters)
-        chosen._services = replace(self._services, known=chosen._names, lost_records=0)
-        tools = [item for item in self if keep(item)] if callable(keep) else [self[name] for name in keep]
-        for item in tools:
-            chosen._tools[item.name] = item
-        chosen._names.refresh()
-        return chosen
+        kept = [item for item in self if keep(item)] if callable(keep) else [self[name] for name in keep]
+        return self._derived(self.policy, kept)
 
     def tightened(self, policy: Policy) -> Registry:
         """A registry with the same tools and services, under this registry's policy tightened by another one."""
         _check_policy(policy)
-        stricter = Registry(self.policy.tightened(policy), converters=self._converters)
-        stricter._services = replace(self._services, known=stricter._names, lost_records=0)
-        for item in self:
-            stricter._tools[item.name] = item.under(stricter.policy)
-        stricter._names.refresh()
-        return stricter
+        return self.under(self.policy.tightened(policy))
 
     def under(self, policy: Policy) -> Registry:
         """A registry with the same tools and services under another policy, stricter or looser: for trying one out.
@@ -387,12 +379,15 @@ class Registry:
         A policy that was given for a tool alone still tightens it, and high-risk tools still refuse every change above INFO.
         """
         _check_policy(policy)
-        other = Registry(policy, converters=self._converters)
-        other._services = replace(self._services, known=other._names, lost_records=0)
-        for item in self:
-            other._tools[item.name] = item.under(policy)
-        other._names.refresh()
-        return other
+        return self._derived(policy, [item.under(policy) for item in self])
+
+    def _derived(self, policy: Policy, tools: Iterable[Tool]) -> Registry:
+        """A registry with these tools, and the same services but for the names of tools and the count of what was lost."""
+        made = Registry(policy, converters=self._converters)
+        made._services = replace(self._services, known=made._names, lost_records=0)
+        made._tools.update((item.name, item) for item in tools)
+        made._names.refresh()
+        return made
 
     def load_entry_points(self, group: str = ENTRY_POINTS) -> list[str]:
         """Add the tools that installed distributions offer: each entry point is a registry, or a function to register.
@@ -580,14 +575,19 @@ class Registry:
         return ToolResult(found.name, value, None, report, call.call_id, found.redaction)
 
     def run_calls(self, calls: Iterable[ToolCall], **options: Any) -> list[ToolResult]:
-        """Run calls in order; one that fails does not stop the others. The options are those of `run`."""
-        return [self._run(call.name, call.arguments, Call(call_id=call.call_id, found=call.diagnostics, **options)) for call in calls]
+        """Run calls in order; one that fails does not stop the others. The options are those of `run`.
+
+        Raises:
+            TypeError: one is no `ToolCall`, or an option is none; then nothing was run.
+        """
+        return [self._run(name, arguments, call) for name, arguments, call in _listed(calls, options)]
 
     async def arun_calls(self, calls: Iterable[ToolCall], *, limit: int = 8, **options: Any) -> list[ToolResult]:
         """Run calls at once, at most `limit` at a time; the results stand in the order of the calls.
 
         Raises:
             ValueError: the limit is less than 1.
+            TypeError: as with `run_calls`.
         """
         import asyncio
 
@@ -595,11 +595,11 @@ class Registry:
             raise ValueError(f"limit must be 1 or more, and is {limit}")
         slots = asyncio.Semaphore(limit)
 
-        async def one(call: ToolCall) -> ToolResult:
+        async def one(name: str, arguments: Any, call: Call) -> ToolResult:
             async with slots:
-                return await self._arun(call.name, call.arguments, Call(call_id=call.call_id, found=call.diagnostics, **options))
+                return await self._arun(name, arguments, call)
 
-        return list(await asyncio.gather(*map(one, calls)))
+        return list(await asyncio.gather(*starmap(one, _listed(calls, options))))
 
     def check(self, name: str, arguments: Any = None, /) -> CoercionReport:
         """What would be made of the arguments, without invoking: for dry runs and approval screens.
@@ -809,6 +809,16 @@ def _said(call_id: str | None, context: Mapping[Any, Any] | None, timeout_s: flo
     return Call(call_id, context, timeout_s, metadata)
 
 
+def _listed(calls: Iterable[ToolCall], options: Mapping[str, Any]) -> list[tuple[str, Any, Call]]:
+    """Each call as it is run. All are looked at before the first one runs: what is wrong with a later one must not hide its result."""
+    listed = []
+    for call in calls:
+        if not isinstance(call, ToolCall):
+            raise TypeError(f"calls must be those that parse_calls gives, or ToolCall(name, arguments), and one is {shorten(call)}")
+        listed.append((call.name, call.arguments, Call(call_id=call.call_id, found=call.diagnostics, **options)))
+    return listed
+
+
 def _as_found(found: Tool, name: Any, call: Call) -> Call:
     """What is said about a call, with the tool's name on record where the model wrote another one."""
     if found.name == name:
@@ -819,10 +829,9 @@ def _as_found(found: Tool, name: Any, call: Call) -> Call:
 
 def _check_policy(policy: Any) -> None:
     """A name is no policy: which of them is meant is said by `Policy.from_name`."""
-    if policy is not None and not isinstance(policy, Policy):
-        raise TypeError(
-            f"policy must be a Policy, such as STRICT or Policy.from_name({str(policy)[:40]!r}), and is a {type(policy).__name__}"
-        )
+    if not isinstance(policy, Policy):
+        name = f"{policy!r:.40}" if isinstance(policy, str) else "'strict'"
+        raise TypeError(f"policy must be a Policy, such as STRICT or Policy.from_name({name}), and is a {type(policy).__name__}")
 
 
 def _check_redaction(redaction: Any) -> None:

@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolbox.audit import AuditRecord, CallStatus, origin_of
 from toolbox.audit.verdict import Verdict, verdict_of
-from toolbox.diagnostics import ABSENT, MASK, CoercionReport, Diagnostic, DiagnosticKind, FailureReason, Risk, path_text
+from toolbox.diagnostics import (
+    ABSENT,
+    MASK,
+    CoercionReport,
+    Diagnostic,
+    DiagnosticKind,
+    FailureReason,
+    Risk,
+    is_within,
+    path_text,
+    place_of,
+)
 from toolbox.dispatch import check
 from toolbox.errors import PayloadError, UnknownTool
 from toolbox.json_values import snapshot
@@ -263,7 +274,6 @@ _CUT: Final = re.compile(
     r"(?:\.\.\. <[\d,]+ more characters>|<[\d,]+ more>|<nested too deeply>|<integer of about [\d,]+ digits>|<cut: too large to be kept>)\Z"
 )
 _ENDS_MASKED: Final = re.compile(r"[:=<>\uff1a\uff1d][ \t\r\n]{0,8}[\"']?\*{3}\Z")
-_INDEX: Final = re.compile(r"\[\d+\]")
 
 
 @dataclass(slots=True)
@@ -285,7 +295,7 @@ class _Kept:
 
     def hides(self, path: str) -> bool:
         """Whether a path leads to, or below, what is masked."""
-        return any(path == place or (path.startswith(place) and path[len(place)] in ".[") for place in self.masked)
+        return any(is_within(path, place) for place in self.masked)
 
 
 def _kept(arguments: Any) -> _Kept:
@@ -395,7 +405,7 @@ class Replay:
         return name
 
     def _reasons(self, into: dict[tuple[str, str, str], Seen], tool: str, reasons: Iterable[tuple[str, str]], record: AuditRecord) -> None:
-        for reason, path in dict.fromkeys((reason, _INDEX.sub("[*]", path)) for reason, path in reasons):
+        for reason, path in dict.fromkeys((reason, place_of(path)) for reason, path in reasons):
             key = (tool, reason, path)
             if key not in into and len(into) >= _KEPT:
                 # Paths hold keys that a model made up.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,52 @@ def test_a_fallback_handler_answers(run: Run, folder: Path) -> None:
     ran = run("call", "plain", '{"number": "x"}', "--tools", "served")
     assert (ran.code, ran.out) == (0, "please try again\n")
     assert "plain was answered by the fallback handler: 1 failure" in ran.err
+
+
+WAITING = """
+from toolbox import AuditStore, Registry, ReviewQueue
+
+registry = Registry(review=ReviewQueue(AuditStore("audit.db")))
+
+
+@registry.tool(approval="always")
+def refund(order: int) -> str:
+    return f"order {order}"
+
+
+@registry.tool(high_risk=True)
+def dose(mg: float) -> str:
+    return f"{mg} mg"
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "shown"),
+    [("refund", '{"order": 7}', "refund waits for a person; nothing was run (policy lenient)"), ("dose", '{"mg": "1,000"}', "1 failure")],
+)
+def test_a_call_that_waits(run: Run, folder: Path, name: str, arguments: str, shown: str) -> None:
+    """It is not told as refused, and the item of the queue is named, beside the failures where there are some."""
+    pytest.importorskip("sqlalchemy")
+    (folder / "waiting.py").write_text(WAITING)
+    ran = run("call", name, arguments, "--tools", "waiting")
+    assert (ran.code, ran.out) == (1, "")
+    assert shown in ran.err
+    said = re.search(r"waits for a person's decision \(item \w+\)", ran.err)
+    assert said
+    told = json.loads(run("call", name, arguments, "--tools", "waiting", "--json").out)
+    assert told["status"] == "pending"
+    assert said[0] in told["error"]
+
+
+def test_check_of_a_call_that_would_wait(run: Run, folder: Path) -> None:
+    """It fits, and is not said to be called; nobody is asked yet."""
+    pytest.importorskip("sqlalchemy")
+    (folder / "waiting.py").write_text(WAITING)
+    ran = run("check", "refund", '{"order": 7}', "--tools", "waiting")
+    assert (ran.code, json.loads(ran.out)) == (0, {"order": 7})
+    assert ran.err == "refund would wait for a person's approval: nothing was changed (policy lenient)\n"
+    assert json.loads(run("check", "refund", '{"order": 7}', "--tools", "waiting", "--json").out)["status"] == "pending"
+    assert "nothing waits here" in run("review", "list", "audit.db").err
 
 
 def test_a_default_that_breaks_is_a_refusal(run: Run, folder: Path) -> None:

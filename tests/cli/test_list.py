@@ -39,6 +39,20 @@ def test_json(run: Run) -> None:
     }
     assert listed[0]["parameters"][3] == {"name": "nonstop", "type": "boolean", "required": False, "secret": False, "default": False}
     assert listed[1]["high_risk"] is True
+    assert listed[1]["approval"] is None
+
+
+def test_approval_is_marked(run: Run, folder: Path) -> None:
+    """Whoever reads the list sees which calls wait for a person."""
+    tools = """
+from toolbox import Registry
+registry = Registry()
+registry.register(lambda: 1, name="one", approval="always")
+registry.register(lambda: 2, name="two", approval=lambda report: True, high_risk=True)
+"""
+    (folder / "asking.py").write_text(tools)
+    assert run("list", "--tools", "asking").out == "one() [needs approval]\ntwo() [high risk] [may need approval]\n"
+    assert [item["approval"] for item in json.loads(run("list", "--tools", "asking", "--json").out)] == ["always", "sometimes"]
 
 
 TYPES = [

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from toolbox import ApprovalPending, AuditStore, Recovery, Registry, ReviewQueue
 from toolbox.cli import main
-from toolbox.cli.reviewing import visible
+from toolbox.cli.visible import visible
 from toolbox.recovery.review import DeadLetterFile
 
 TOOLS = '''

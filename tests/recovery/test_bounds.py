@@ -356,6 +356,22 @@ def test_a_stopped_call_asks_nobody() -> None:
     assert desk.held == []
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_stopped_call_of_a_high_risk_tool_is_not_held(is_async: bool) -> None:
+    """The breaker comes before the person too: a model that tries one value after the other does not fill the queue."""
+    desk = Desk()
+    registry = registry_of(None, review=desk, breaker=CircuitBreaker(3))
+
+    def pay(number: int) -> ToolboxError | None:
+        arguments = {"number": f"{number},000"}
+        return (asyncio.run(registry.arun("pay", arguments)) if is_async else registry.run("pay", arguments)).error
+
+    with call_metadata(conversation_id="c-1"):
+        errors = [type(pay(number)).__name__ for number in range(1, 6)]
+    assert errors == ["ApprovalPending"] * 2 + ["RepeatedFailure"] * 3
+    assert [held.payload for held in desk.held] == [{"number": "1,000"}, {"number": "2,000"}]
+
+
 def test_what_is_redacted_hides_no_reason() -> None:
     """The model reads why an attempt was refused; only values are masked, and it is told what to write for one that it is not shown."""
     prompts: list[str] = []

@@ -378,6 +378,17 @@ def test_high_risk_goes_to_a_person(store: AuditStore) -> None:
     assert doses == [2.5, 1000.0]
 
 
+def test_a_text_is_read_as_by_the_walk(desk: Desk) -> None:
+    """Arguments by position too, which only the registered tools tell apart: what waits can be approved as it stands."""
+    pending = desk.registry.run("pay", 'pay(12.5, "u-17")').error
+    assert isinstance(pending, ApprovalPending)
+    item = desk.queue.get(pending.item_id)
+    assert (item.original, item.arguments) == ('pay(12.5, "u-17")', {"amount": "12.5", "to": "u-17", "note": ""})
+    desk.queue.approve(item.id, by="ada", shown_hash=item.hash, registry=desk.registry)
+    assert desk.queue.run(desk.registry, item.id).ok
+    assert desk.paid == [(Decimal("12.5"), "u-17")]
+
+
 def test_what_cannot_be_read_must_be_corrected(store: AuditStore) -> None:
     """Where no reading fits there is nothing to approve; a correction is checked, shown, approved and run."""
     doses: list[float] = []
@@ -680,6 +691,21 @@ def test_an_approval_in_one_step_takes_nothing_on_trust(desk: Desk) -> None:
     assert done.state is ReviewState.APPROVED
     desk.queue.run(desk.registry, item.id)
     assert desk.paid == [(Decimal("1300.00"), "u-17")]
+
+
+def test_what_is_converted_is_told_of_all_but_secrets(local: AuditStore) -> None:
+    """With what it becomes; a name that begins as that of a secret does is another name."""
+    queue = ReviewQueue(local)
+    registry = Registry(review=queue)
+
+    @registry.tool(approval="always", secret=["key"])
+    def use(key: int, keyboards: int) -> int:
+        return key + keyboards
+
+    pending = registry.run("use", {"key": 4711, "keyboards": 1}).error
+    assert isinstance(pending, ApprovalPending)
+    with pytest.raises(ReviewError, match=re.escape('$.keyboards: coerced "5" to 5')):
+        queue.correct(pending.item_id, {"key": "***", "keyboards": "5"}, by="ada", approve=True)
 
 
 @pytest.mark.parametrize(

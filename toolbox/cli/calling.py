@@ -12,7 +12,8 @@ from toolbox.cli.loading import own_traceback
 from toolbox.cli.printing import Printer
 from toolbox.cli.shown import BOUNDS, Shown, as_sent, print_changes, print_failures
 from toolbox.diagnostics import CoercionReport, Diagnostic
-from toolbox.errors import ToolboxError, UnknownTool
+from toolbox.dispatch import needs_approval
+from toolbox.errors import ApprovalPending, ToolboxError, UnknownTool
 from toolbox.json_values import snapshot
 from toolbox.registry import Registry
 from toolbox.results import result_text
@@ -41,7 +42,7 @@ def check(registry: Registry, name: str, payload: str | None, printer: Printer, 
     """Show what would be made of a call's arguments; the tool is not called.
 
     Returns:
-        0 when the tool would be called, 1 when the call would be refused.
+        0 when the tool would be called, or a person would be asked; 1 when the call would be refused.
     """
     shown, report = Shown(None), None
     try:
@@ -51,7 +52,9 @@ def check(registry: Registry, name: str, payload: str | None, printer: Printer, 
     except ToolboxError as error:
         end = _End(_status(error), ok=False, said="would be refused", message=str(error))
     else:
-        if report.ok:
+        if report.ok and needs_approval(tool, report):
+            end = _End("pending", ok=True, said="would wait for a person's approval")
+        elif report.ok:
             end = _End("accepted", ok=True, said="would be called")
         else:
             end = _End("refused", ok=False, said="would be refused", message=shown.message(report))
@@ -63,7 +66,7 @@ def call(registry: Registry, name: str, payload: str | None, printer: Printer, *
     """Call a tool, and show its result and what was made of the arguments.
 
     Returns:
-        0 when the tool returned, 1 when the call was refused or the tool failed.
+        0 when the tool returned, 1 when the call was refused or waits for a person, or the tool failed.
     """
     report: CoercionReport | None = None
     value: Any = None
@@ -88,6 +91,8 @@ def _end(problem: ToolboxError | None, report: CoercionReport | None, shown: Sho
         if report is None or report.ok:
             return _End("done", ok=True, said="was called")
         return _End("fallback", ok=True, said="was answered by the fallback handler")
+    if isinstance(problem, ApprovalPending):
+        return _End("pending", ok=False, said="waits for a person; nothing was run", message=str(problem))
     if report is not None and report.failures:
         return _End("refused", ok=False, said="was refused; nothing was run", message=shown.message(report))
     status = _status(problem)
@@ -146,7 +151,8 @@ class _Told:
         printer.line(head, "bold green" if end.ok else "bold red", err=True)
         if self.failures:
             print_failures(printer, self.failures)
-        elif end.message:
+        # Of a refused call the failures say all that the message says.
+        if end.message and (not self.failures or end.status == "pending"):
             printer.block(end.message, err=True)
         print_changes(printer, self.changes)
 

@@ -84,7 +84,15 @@ def _summary(tool: Tool) -> str:
 
 
 def _marks(tool: Tool) -> str:
-    return " [high risk]" if tool.high_risk else ""
+    return (" [high risk]" if tool.high_risk else "") + _APPROVALS[_approval(tool)]
+
+
+_APPROVALS: Final = {None: "", "always": " [needs approval]", "sometimes": " [may need approval]"}
+
+
+def _approval(tool: Tool) -> str | None:
+    """Whether calls of the tool wait for a person; where a function says it, they may."""
+    return "sometimes" if callable(tool.approval) else tool.approval
 
 
 def _written(field: Field, tool: Tool) -> str:
@@ -103,6 +111,7 @@ def _described(tool: Tool) -> dict[str, Any]:
         "description": tool.description,
         "policy": tool.policy.name,
         "high_risk": tool.high_risk,
+        "approval": _approval(tool),
         "parameters": [_parameter(item, tool) for item in tool.parameters],
     }
 

@@ -1,18 +1,10 @@
-"""``toolbox review``: the calls that wait for a person, and what is decided about them.
-
-Everything that is shown may have been written by a model that means no good. So nothing of an item is left out of ``show``, and what cannot
-be seen, or is made to look like something else, is shown as an escape.
-"""
+"""``toolbox review``: the calls that wait for a person, and what is decided about them."""
 
 from __future__ import annotations
 
 import contextlib
-import datetime
 import getpass
-import json
-import re
 import sys
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,73 +12,24 @@ from typing import Any, Final, Literal
 
 from toolbox.audit.store import AuditStore
 from toolbox.cli.inputs import read_whole
-from toolbox.cli.printing import Cell, Column, Printer
+from toolbox.cli.printing import Printer
 from toolbox.cli.problems import UsageProblem
+from toolbox.cli.review_shown import RUN_STYLES, show_arguments, show_item, show_items
 from toolbox.cli.shown import BOUNDS
+from toolbox.cli.visible import visible
 from toolbox.diagnostics import shorten
 from toolbox.errors import PayloadError, ReviewError, StoreError, ToolboxError
 from toolbox.json_values import snapshot
 from toolbox.payload.strict import parse_json
 from toolbox.policy import Limits
-from toolbox.recovery.review import DeadLetterFile, ReviewEvent, ReviewItem, ReviewQueue, ReviewState, RunState
+from toolbox.recovery.review import DeadLetterFile, ReviewItem, ReviewQueue, ReviewState, RunState
 from toolbox.registry import Registry
 from toolbox.results import ToolResult, result_text
 
-__all__ = ["Reviews", "visible"]
+__all__ = ["Reviews"]
 
-_BRIEF: Final = 60
 _SHORTEST_HASH: Final = 12
 _UNUSED: Final = frozenset({"not_found", "no_tool", "misused"})
-_STYLES: Final = {"waiting": "yellow", "corrected": "yellow", "approved": "cyan", "rejected": "red", "expired": "dim"}
-_RUN_STYLES: Final = {"done": "green", "failed": "red", "unknown": "bold red", "running": "cyan"}
-
-
-# -- making visible ------------------------------------------------------------------------------------------------------------------
-
-# Letters and marks that count as printable and show nothing.
-_INVISIBLE: Final = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
-_WORD: Final = re.compile(r"[^\W\d_]{2,}")
-# Alphabets with letters that look the same.
-_ALIKE: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
-
-
-def visible(text: str) -> str:
-    r"""The text with escapes for what shows nothing, and for letters that another alphabet has lent to a word.
-
-    >>> visible("a\u200bb\u3164"), visible("p\u0430y"), visible("caf\u00e9")
-    ('a\\u200bb\\u3164', 'p\\u0430y', 'café')
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    shown = _WORD.sub(_one_alphabet, _INVISIBLE.sub(lambda found: _escape(found[0]), text))
-    return "".join(character if character.isprintable() or character == "\n" else _escape(character) for character in shown)
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
-
-
-def _one_alphabet(found: re.Match[str]) -> str:
-    word = found[0]
-    if word.isascii() or len({_alphabet(letter) for letter in word} & _ALIKE) < 2:
-        return word
-    return "".join(letter if letter.isascii() else _escape(letter) for letter in word)
-
-
-def _alphabet(letter: str) -> str:
-    return unicodedata.name(letter, "").partition(" ")[0]
-
-
-def _json(value: Any) -> str:
-    """A JSON value on one line, whole."""
-    return visible(json.dumps(value, ensure_ascii=False))
-
-
-def _brief(value: Any) -> str:
-    return visible(shorten(value, _BRIEF))
-
-
-# -- the commands --------------------------------------------------------------------------------------------------------------------
 
 
 class Reviews:
@@ -163,7 +106,7 @@ class Reviews:
             if self.as_json:
                 self.printer.json([item.to_dict() for item in items])
             elif items:
-                self.printer.table(_ITEMS, map(_item_row, items))
+                show_items(self.printer, items)
             else:
                 self.printer.line("nothing waits here" if is_open else "there is no such item", err=True)
             return 0
@@ -180,7 +123,7 @@ class Reviews:
             if self.as_json:
                 self.printer.json({**item.to_dict(), "events": [event.to_dict() for event in events]})
             else:
-                self._show(item, events)
+                show_item(self.printer, item, events)
             return 0
 
         return self._told(work)
@@ -266,7 +209,7 @@ class Reviews:
             if self.as_json:
                 self.printer.json([item.to_dict() for item in moved])
             elif moved:
-                self.printer.table(_ITEMS, map(_item_row, moved))
+                show_items(self.printer, moved)
             else:
                 self.printer.line("nothing has expired, and no run was lost", err=True)
             return 0
@@ -339,182 +282,17 @@ class Reviews:
             self.printer.json(value)
         else:
             self.printer.block(visible(str(result.error)), err=True)
-        self.printer.line(f"{item.id} {visible(item.tool)}: {item.run.value}", _RUN_STYLES.get(item.run.value, ""), err=True)
+        self.printer.line(f"{item.id} {visible(item.tool)}: {item.run.value}", RUN_STYLES.get(item.run.value, ""), err=True)
 
     def _decided(self, item: ReviewItem, said: str) -> int:
         if self.as_json:
             self.printer.json(item.to_dict())
             return 0
         if item.state is ReviewState.CORRECTED:
-            self._arguments(item)
+            show_arguments(self.printer, item)
             self.printer.line(f"hash {item.hash}")
         self.printer.line(f"{item.id} {visible(item.tool)} {said}", "bold", err=True)
         return 0
-
-    def _show(self, item: ReviewItem, events: list[ReviewEvent]) -> None:
-        line = self.printer.line
-        line(f"{visible(item.tool)} {item.id}: {_standing(item)}", "bold")
-        said = [("reason", item.reason), ("call", item.call_id), ("record", item.record_id)]
-        said += [(name, item.metadata.get(name)) for name in ("model", "conversation_id", "user")]
-        line(", ".join(f"{name} {_plain(value)}" for name, value in said if value is not None))
-        others = {name: value for name, value in item.metadata.items() if name not in {"model", "conversation_id", "user"}}
-        if others:
-            line(f"metadata {_json(others)}")
-        line(f"held {_when(item.held_at)}" + (f", expires {_when(item.expires_at)}" if item.expires_at is not None else ""))
-        if item.repeats:
-            line(f"asked for {item.repeats + 1} times")
-        if item.violation:
-            self.printer.line()
-            self.printer.block(visible(item.violation))
-        self.printer.line()
-        self._arguments(item)
-        if item.secrets:
-            line(f"secret: {', '.join(map(visible, item.secrets))} (not stored; whoever runs it gives them again)")
-        if item.attempts:
-            self.printer.line()
-            line("Attempts to correct it", "bold")
-            self.printer.table(_ATTEMPTS, [_attempt_row(number, attempt) for number, attempt in enumerate(item.attempts, 1)])
-        self.printer.line()
-        line("History", "bold")
-        self.printer.table(_EVENTS, [_event_row(event) for event in events])
-        self.printer.line()
-        if item.hash:
-            line(f"hash {item.hash}")
-        elif item.state is ReviewState.WAITING:
-            line("nothing of it can run as it is: correct it first")
-
-    def _arguments(self, item: ReviewItem) -> None:
-        rows = [(visible(path), came, now, Cell(mark, _MARKS[mark])) for path, came, now, mark in compared(item)]
-        if rows:
-            self.printer.table(_ARGUMENTS, rows)
-        else:
-            self.printer.line("no arguments")
-
-
-_ITEMS: Final = (
-    Column("id", whole=True),
-    Column("state", whole=True),
-    Column("run", whole=True),
-    Column("held (UTC)", whole=True),
-    Column("reason"),
-    Column("tool"),
-    Column("arguments"),
-)
-_ARGUMENTS: Final = (Column("path"), Column("came"), Column("runs with"), Column("", whole=True))
-_EVENTS: Final = (Column("when (UTC)", whole=True), Column("step"), Column("by"), Column("note"))
-_ATTEMPTS: Final = (Column("attempt", whole=True), Column("verdict", whole=True), Column("what changed"), Column("problem"))
-_MARKS: Final = {"same": "dim", "changed": "yellow", "added": "cyan", "left out": "red", "": ""}
-
-
-def _standing(item: ReviewItem) -> str:
-    is_plain = item.run is RunState.NOT_RUN and item.state is not ReviewState.APPROVED
-    return item.state.value if is_plain else f"{item.state.value}, {item.run.value}"
-
-
-def _item_row(item: ReviewItem) -> tuple[str | Cell, ...]:
-    return (
-        item.id,
-        Cell(item.state.value, _STYLES[item.state.value]),
-        Cell(item.run.value, _RUN_STYLES.get(item.run.value, "dim")),
-        _when(item.held_at)[5:16],
-        item.reason.replace("_", " ") + (f" (asked {item.repeats + 1} times)" if item.repeats else ""),
-        visible(item.tool),
-        _brief(item.original if item.arguments is None else item.arguments),
-    )
-
-
-def _event_row(event: ReviewEvent) -> tuple[str, ...]:
-    note = event.note or ("" if event.arguments is None else _json(event.arguments))
-    return (_when(event.at), event.step.value.replace("_", " "), visible(event.by), visible(note))
-
-
-def _attempt_row(number: int, attempt: Mapping[str, Any]) -> tuple[str, ...]:
-    return (
-        visible(str(attempt.get("attempt_number", number))),
-        visible(str(attempt.get("verdict", ""))),
-        "\n".join(_attempt_changes(attempt)),
-        visible(str(attempt.get("problem") or "")),
-    )
-
-
-def _attempt_changes(attempt: Mapping[str, Any]) -> list[str]:
-    """What a model made of the arguments, place by place; what it left as it was is not told."""
-    came, gave = attempt.get("original_arguments"), attempt.get("corrected_arguments")
-    if gave is None:
-        return []
-    if not isinstance(came, dict) or not isinstance(gave, dict):
-        return [_json(gave)]
-    before, after = dict(_leaves(came, "$")), dict(_leaves(gave, "$"))
-    lines = [f"{visible(path)}: {_json(value)} left out" for path, value in before.items() if path not in after]
-    lines += [f"{visible(path)}: {_json(value)} added" for path, value in after.items() if path not in before]
-    lines += [
-        f"{visible(path)}: {_json(value)} -> {_json(after[path])}"
-        for path, value in before.items()
-        if path in after and json.dumps(value) != json.dumps(after[path])
-    ]
-    return lines or ["nothing"]
-
-
-def _when(moment: float) -> str:
-    return datetime.datetime.fromtimestamp(moment, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _plain(value: Any) -> str:
-    return visible(value) if isinstance(value, str) else _json(value)
-
-
-# -- came and runs with --------------------------------------------------------------------------------------------------------------
-
-
-def compared(item: ReviewItem) -> list[tuple[str, str, str, str]]:
-    """Path, what came, what would run, and how they differ, for every value in either of them."""
-    came, whole = _came(item)
-    now = {} if item.invoked is None else dict(_leaves(item.invoked, "$"))
-    if whole is not None:
-        rows = [("$", whole, "", "")]
-        return rows + [(path, "-", _json(value), "added") for path, value in now.items()]
-    if item.invoked is None:
-        return [(path, _json(value), "-", "") for path, value in came.items()]
-    rows = []
-    for path in [*came, *(path for path in now if path not in came)]:
-        if path not in now:
-            rows.append((path, _json(came[path]), "-", "left out"))
-        elif path not in came:
-            rows.append((path, "-", _json(now[path]), "added"))
-        else:
-            is_same = json.dumps(came[path]) == json.dumps(now[path])
-            rows.append((path, _json(came[path]), _json(now[path]), "same" if is_same else "changed"))
-    return rows
-
-
-def _came(item: ReviewItem) -> tuple[dict[str, Any], str | None]:
-    """What came by path, under the declared names; or as one text where there is no telling it apart."""
-    original = item.original
-    if isinstance(original, str):
-        try:
-            original = json.loads(original)
-        except (ValueError, RecursionError):
-            return {}, _json(item.original)
-    if not isinstance(original, dict):
-        return {}, _json(item.original)
-    names = {
-        change.get("before"): change.get("after")
-        for change in item.changes
-        if change.get("kind") == "renamed" and str(change.get("path", "")).count(".") == 1
-    }
-    return dict(_leaves({names.get(key, key): value for key, value in original.items()}, "$")), None
-
-
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Every value that holds no other, by its path."""
-    if isinstance(value, dict) and value:
-        for key, item in value.items():
-            yield from _leaves(item, f"{path}.{key}" if key.isidentifier() else f"{path}[{json.dumps(key)}]")
-    elif isinstance(value, list) and value:
-        for index, item in enumerate(value):
-            yield from _leaves(item, f"{path}[{index}]")
-    elif path != "$":
-        yield path, value
 
 
 # -- what is read --------------------------------------------------------------------------------------------------------------------

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import OrderedDict
 from typing import Final
 
-from toolbox.diagnostics import shorten
+from toolbox.diagnostics import place_of, shorten
 from toolbox.errors import InvalidArguments, PayloadError, RepeatedFailure, ToolboxError, ToolExecutionError, ToolTimeout
 from toolbox.recovery.budget import is_count
 
@@ -17,7 +16,6 @@ _CONVERSATIONS: Final = 10_000
 _TOOLS: Final = 256
 _PLACES: Final = 50
 _PLACES_NAMED: Final = 3
-_INDEX: Final = re.compile(r"\[\d+\]")
 
 Cause = tuple[str, ...]
 
@@ -31,7 +29,7 @@ def cause_of(error: ToolboxError) -> Cause:
     """
     if isinstance(error, InvalidArguments):
         # Which item of an array it is says nothing about the cause.
-        places = {f"{_INDEX.sub('[*]', item.path)}: {item.reason.value.replace('_', ' ')}" for item in error.failures}
+        places = {f"{place_of(item.path)}: {item.reason.value.replace('_', ' ')}" for item in error.failures}
         return tuple(sorted(places)[:_PLACES])
     if isinstance(error, PayloadError):
         return (error.reason,)

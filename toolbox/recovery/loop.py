@@ -17,9 +17,9 @@ from typing import Any, Final, Literal, NoReturn
 
 from toolbox.audit import log_attempt, warn
 from toolbox.calls import Desk, Held, Refused
-from toolbox.diagnostics import ABSENT, CoercionReport, Diagnostic, DiagnosticKind, Outcome, Risk, describe, shorten
-from toolbox.dispatch import check, walk, walk_async
-from toolbox.errors import ApprovalPending, InvalidArguments, PayloadError, RecoveryFailed, ToolboxError, ToolTimeout
+from toolbox.diagnostics import ABSENT, CoercionReport, Diagnostic, DiagnosticKind, Risk, describe, shorten
+from toolbox.dispatch import arguments_of, check, walk, walk_async
+from toolbox.errors import InvalidArguments, PayloadError, RecoveryFailed, ToolTimeout
 from toolbox.invoking import Stopped, invoke, invoke_async, is_awaitable, propagates
 from toolbox.recording import in_thread
 from toolbox.recovery.answers import Misshapen, RecoveryAnswer, RecoveryStatus, read_answer
@@ -173,7 +173,7 @@ class Recovery:
                 item = held.desk.hold(held)
             except Exception as error:  # noqa: BLE001 - a queue that cannot take the call must not hide why it was refused
                 _not_held(failed, error)
-            raise _pending(failed, item, held.reason) from failed
+            raise held.pending(item) from failed
         if callable(self.on_exhausted):
             return self.on_exhausted(failed)
         raise failed
@@ -207,7 +207,7 @@ class Recovery:
                 item = await in_thread(hold) if held.desk.blocking else hold()
             except Exception as error:  # noqa: BLE001 - see _end
                 _not_held(failed, error)
-            raise _pending(failed, item, held.reason) from failed
+            raise held.pending(item) from failed
         if callable(self.on_exhausted):
             value = self.on_exhausted(failed)
             return await value if is_awaitable(value) else value
@@ -223,7 +223,7 @@ class Recovery:
             InvalidArguments: there is nothing that an answer could be held to.
         """
         tool, report = refused.tool, refused.report
-        original = _original(refused)
+        original = arguments_of(tool, refused.payload, refused.services.known)
         if original is None:
             raise InvalidArguments(tool.name, report)
         attempts: list[Attempt] = []
@@ -233,7 +233,7 @@ class Recovery:
             raise self._failed(refused, "unrecoverable", attempts)
         scrubber = Scrubber(tool, original)
         judge = _Judge(refused, original, shown, scrubber)
-        conversation = _conversation(refused)
+        conversation = refused.call.conversation_id
         error = scrubber.text(report.to_text(tool.name))
         for number in range(1, self.max_attempts + 1):
             if self.budget.take(tool.name, conversation) is not None:
@@ -264,8 +264,8 @@ class Recovery:
         is_partial = failed.reason in _PARTLY
         if desk is None or not (self.review == "partial" if is_partial else self.on_exhausted == "review"):
             return None
-        call, record_id = refused.call, refused.record_id
-        return Held(refused.tool, refused.payload, refused.report, call, desk, failed.reason, failed.attempts, record_id)
+        known, record_id = refused.services.known, refused.record_id
+        return Held(refused.tool, refused.payload, refused.report, refused.call, desk, failed.reason, failed.attempts, record_id, known)
 
 
 _MOST_ATTEMPTS: Final = 100
@@ -385,31 +385,8 @@ def _path_of(said: str) -> str:
     return said if said.startswith("$") else f"${said}" if said.startswith(("[", ".")) else f"$.{said}"
 
 
-def _original(refused: Refused) -> Mapping[str, Any] | None:
-    """The original arguments by name; None where there are none, as in a bare value or a list."""
-    tool, arguments = refused.tool, refused.payload
-    if isinstance(arguments, str | bytes | bytearray):
-        from toolbox.payload import extract_arguments
-
-        text = arguments if isinstance(arguments, str | bytes) else bytes(arguments)
-        try:
-            arguments = extract_arguments(text, policy=tool.policy, known=refused.services.known, tool=tool.name).arguments
-        except PayloadError:
-            return None
-    bound = tool.bind.bind(arguments, Outcome())
-    try:
-        return dict(bound) if isinstance(bound, Mapping) and all(isinstance(key, str) for key in bound) else None
-    except Exception:  # noqa: BLE001 - a mapping of someone's own may do anything
-        return None
-
-
 def _is_torn(would_be: Diagnostic | None) -> bool:
     return would_be is not None and would_be.kind is DiagnosticKind.DUPLICATE_KEY
-
-
-def _conversation(refused: Refused) -> str | None:
-    found = (refused.call.metadata or {}).get("conversation_id")
-    return None if found is None else str(found)
 
 
 def _call_of(refused: Refused, attempt: int) -> Any:
@@ -449,12 +426,6 @@ def _silence(error: BaseException) -> _Silence:
 
 
 # -- the end -------------------------------------------------------------------------------------------------------------------------
-
-
-def _pending(failed: RecoveryFailed, item: str, reason: str) -> ToolboxError:
-    error = ApprovalPending(failed.tool, item, reason)
-    error.report = failed.report
-    return error
 
 
 def _not_held(failed: RecoveryFailed, error: Exception) -> NoReturn:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypedDict
 
-from toolbox.diagnostics import MASK, CoercionReport, Failure, path_text
+from toolbox.diagnostics import MASK, CoercionReport, Failure, is_within, path_text
 from toolbox.json_values import Bounds, snapshot
 from toolbox.masking import hidden
 from toolbox.recovery.equality import same
@@ -266,7 +266,7 @@ def _name_of(value: Any) -> str:
 
 def _has_failed(name: str, failures: Iterable[Failure]) -> bool:
     place = path_text((None, name))
-    return any(item.path == place or (item.path.startswith(place) and item.path[len(place)] in ".[") for item in failures)
+    return any(is_within(item.path, place) for item in failures)
 
 
 def restored(corrected: Any, shown: Any, original: Any) -> Any:

@@ -23,6 +23,7 @@ from toolbox.diagnostics import (
     FailureReason,
     Path,
     Risk,
+    is_within,
     path_text,
     shorten,
 )
@@ -167,12 +168,12 @@ class _Trace:
     def is_torn(self, path: Path) -> bool:
         """Whether a value was given several times: which of them is meant, its own sender alone knows."""
         place = path_text(path) if self.torn else ""
-        return any(_is_within(place, torn) or _is_within(torn, place) for torn in self.torn)
+        return any(is_within(place, torn) or is_within(torn, place) for torn in self.torn)
 
     def is_flagged(self, path: Path) -> bool:
         """Whether a value is said to be beyond recovery."""
         place = path_text(path)
-        return any(_is_within(place, flag) for flag in self.flagged)
+        return any(is_within(place, flag) for flag in self.flagged)
 
     def shown(self, path: Path, value: Any) -> str:
         """A value for a text, masked where it may not be seen."""
@@ -232,7 +233,7 @@ class _Trace:
     def may_be_absent(self, declared: Field | None, value: Any, place: Path) -> bool:
         """Whether a key may be missing from the corrected arguments: what is flagged, what the policy drops, and a null for "not given"."""
         text = path_text(place)
-        if any(_is_within(flag, text) or _is_within(text, flag) for flag in self.flagged):
+        if any(is_within(flag, text) or is_within(text, flag) for flag in self.flagged):
             return True
         return text in self.left_out if declared is None else value is None and not declared.required
 
@@ -441,11 +442,6 @@ def _says_as_much(key: str, name: str) -> bool:
 
 def _item(node: ArrayType, place: int) -> Type:
     return node.prefix[place] if place < len(node.prefix) else node.items
-
-
-def _is_within(place: str, above: str) -> bool:
-    """Whether a place is another one, or lies below it."""
-    return place == above or (place.startswith(above) and place[len(above)] in ".[")
 
 
 def _is_torn(item: Failure) -> bool:

@@ -8,10 +8,21 @@ import math
 import re
 from typing import Any, Final
 
-from toolbox.diagnostics import ABSENT, MASK
-from toolbox.json_values import Bounds, json_text, snapshot
+from toolbox.diagnostics import ABSENT, MASK, place_of
+from toolbox.json_values import Bounds, json_text, plain_text
 
-__all__ = ["COLUMN", "VALUE", "absent_or_json", "json_column", "key_column", "number", "place_of", "read_json", "read_value", "text_column"]
+__all__ = [
+    "COLUMN",
+    "VALUE",
+    "absent_or_json",
+    "json_column",
+    "key_column",
+    "number",
+    "place_column",
+    "read_json",
+    "read_value",
+    "text_column",
+]
 
 COLUMN: Final = 64_000
 """Bytes of the largest JSON column."""
@@ -71,7 +82,7 @@ def absent_or_json(value: Any) -> tuple[str | None, bool]:
 
 def text_column(value: Any, limit: int) -> str:
     """Plain text of at most `limit` characters."""
-    text = value if type(value) is str else _plain_text(value)
+    text = value if type(value) is str else plain_text(value)
     if len(text) > limit:
         text = f"{text[: limit - 3]}..."
     return _escaped(text)[:limit]
@@ -81,15 +92,10 @@ def key_column(value: Any, limit: int = _KEY) -> str | None:
     """A text by which rows are found: one that is too long ends in a digest, so that two of them stay two."""
     if value is None:
         return None
-    text = _escaped(value if type(value) is str else _plain_text(value))
+    text = _escaped(value if type(value) is str else plain_text(value))
     if len(text) <= limit:
         return text
     return f"{text[: limit - _DIGEST - 1]}~{hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]}"
-
-
-def _plain_text(value: Any) -> str:
-    copied = snapshot(value)
-    return copied if isinstance(copied, str) else json_text(copied)
 
 
 def number(value: Any) -> float | None:
@@ -101,13 +107,9 @@ def number(value: Any) -> float | None:
     return made if math.isfinite(made) else None
 
 
-def place_of(path: str) -> str:
-    """The path with every index as ``[*]``, so that what happens to the items of a list can be counted together.
-
-    >>> place_of("$.items[3].price")
-    '$.items[*].price'
-    """
-    return text_column(re.sub(r"\[\d+\]", "[*]", path[: 4 * _PLACE]), _PLACE)
+def place_column(path: str) -> str:
+    """The place of a path, as text that an index can hold."""
+    return text_column(place_of(path[: 4 * _PLACE]), _PLACE)
 
 
 def read_json(text: str | None) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from toolbox.audit.metadata import origin_of
 from toolbox.audit.record import AuditRecord, CallStatus
-from toolbox.audit.store.columns import absent_or_json, json_column, key_column, number, place_of, read_json, read_value, text_column
+from toolbox.audit.store.columns import absent_or_json, json_column, key_column, number, place_column, read_json, read_value, text_column
 from toolbox.audit.store.stored import StoredRecord
 from toolbox.diagnostics import Diagnostic, DiagnosticKind, Failure, FailureReason, Risk
 from toolbox.errors import StoreError
@@ -102,7 +102,7 @@ def _change_row(item: Diagnostic, position: int, shared: Row) -> Row:
         **shared,
         "position": position,
         "path": text_column(item.path, _PATH),
-        "place": place_of(item.path),
+        "place": place_column(item.path),
         "kind": item.kind.value,
         "conversion": text_column(item.conversion, _NAME),
         "risk": int(item.risk),
@@ -117,7 +117,7 @@ def _failure_row(item: Failure, position: int, shared: Row) -> Row:
         **shared,
         "position": position,
         "path": text_column(item.path, _PATH),
-        "place": place_of(item.path),
+        "place": place_column(item.path),
         "reason": item.reason.value,
         "expected": text_column(item.expected, _WORDS),
         "value": absent_or_json(item.value)[0],

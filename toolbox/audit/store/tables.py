@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import Boolean, Column, Connection, Double, Index, Integer, MetaData, Table, Text, TextClause, text
 
@@ -57,17 +57,26 @@ Index("toolbox_records_origin", records.c.origin, records.c.opened_at, sqlite_wh
 _running = text("status = 'running'")
 Index("toolbox_records_running", records.c.session_id, sqlite_where=_running, postgresql_where=_running)
 
-changes: Final = Table(
+
+def _parts_of_records(name: str, *own: Column[Any]) -> Table:
+    """A table of what there may be many of in a record; what it is found and counted by stands here once more."""
+    return Table(
+        name,
+        _metadata,
+        Column("record_id", Text, primary_key=True),
+        Column("position", Integer, primary_key=True),
+        Column("opened_at", Double, nullable=False),
+        Column("tool", Text, nullable=False),
+        Column("model", Text),
+        Column("origin", Text),
+        Column("path", Text, nullable=False),
+        Column("place", Text, nullable=False),
+        *own,
+    )
+
+
+changes: Final = _parts_of_records(
     "toolbox_changes",
-    _metadata,
-    Column("record_id", Text, primary_key=True),
-    Column("position", Integer, primary_key=True),
-    Column("opened_at", Double, nullable=False),
-    Column("tool", Text, nullable=False),
-    Column("model", Text),
-    Column("origin", Text),
-    Column("path", Text, nullable=False),
-    Column("place", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("conversion", Text, nullable=False),
     Column("risk", Integer, nullable=False),
@@ -76,17 +85,8 @@ changes: Final = Table(
     Column("suggestion", Text, nullable=False),
 )
 
-failures: Final = Table(
+failures: Final = _parts_of_records(
     "toolbox_failures",
-    _metadata,
-    Column("record_id", Text, primary_key=True),
-    Column("position", Integer, primary_key=True),
-    Column("opened_at", Double, nullable=False),
-    Column("tool", Text, nullable=False),
-    Column("model", Text),
-    Column("origin", Text),
-    Column("path", Text, nullable=False),
-    Column("place", Text, nullable=False),
     Column("reason", Text, nullable=False),
     Column("expected", Text, nullable=False),
     Column("value", Text),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from toolbox.audit import warn
-from toolbox.calls import Held
+from toolbox.calls import Call, Held
 from toolbox.diagnostics import shorten
 from toolbox.errors import ReviewError, StoreError, ToolboxError
 from toolbox.recording import in_thread
@@ -525,9 +525,10 @@ class ReviewQueue:
             ReviewError: the item is not approved, was run already, does not fit the tool any more, or needs secrets.
             MissingContext: an injected parameter has no value; the item can be run again.
             StoreError: the item could not be claimed; nothing was run.
+            TypeError: the registry is none, or what is said about the call is no such thing.
         """
-        who = person(by)
-        return self._forgotten(run(self._claimed(registry, item_id, who, secrets, context, timeout_s, metadata), self._ends, who), item_id)
+        who, own = person(by), Call(None, context, timeout_s, metadata)
+        return self._forgotten(run(self._claimed(registry, item_id, who, secrets, own), self._ends, who), item_id)
 
     async def arun(
         self,
@@ -542,24 +543,14 @@ class ReviewQueue:
         metadata: Mapping[str, Any] | None = None,
     ) -> ToolResult:
         """The asynchronous twin of `run`; a run that is cancelled leaves the item `unknown`."""
-        who = person(by)
-        claiming = partial(self._claimed, registry, item_id, who, secrets, context, timeout_s, metadata)
+        who, own = person(by), Call(None, context, timeout_s, metadata)
+        claiming = partial(self._claimed, registry, item_id, who, secrets, own)
         return self._forgotten(await run_async(claiming, self._ends, who), item_id)
 
-    def _claimed(
-        self,
-        registry: Tools,
-        item_id: str,
-        who: str,
-        secrets: Mapping[str, Any] | None,
-        context: Mapping[Any, Any] | None,
-        timeout_s: float | None,
-        metadata: Mapping[str, Any] | None,
-    ) -> Run:
+    def _claimed(self, registry: Tools, item_id: str, who: str, secrets: Mapping[str, Any] | None, own: Call) -> Run:
         check("secrets", secrets, is_mapping(secrets), "the values of secret arguments by name")
         self._ends.catch_up()
-        said = {"context": context, "timeout_s": timeout_s, "metadata": metadata}
-        return claim(self._book, registry, item_id, who, self._known(item_id), secrets, said)
+        return claim(self._book, registry, item_id, who, self._known(item_id), secrets, own)
 
     def _forgotten(self, result: ToolResult, item_id: str) -> ToolResult:
         """The result; what is secret of an item that has run is not needed any more, however it ended."""

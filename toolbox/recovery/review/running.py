@@ -108,18 +108,22 @@ def unchanged(tool: Tool, item: ReviewItem, known: Mapping[str, Any]) -> None:
     )
 
 
-def claim(
-    book: Book, tools: Tools, item_id: str, by: str, known: Mapping[str, Any], secrets: Mapping[str, Any] | None, said: Mapping[str, Any]
-) -> Run:
+def claim(book: Book, tools: Tools, item_id: str, by: str, known: Mapping[str, Any], secrets: Mapping[str, Any] | None, own: Call) -> Run:
     """Check an approved item once more, and claim it: from here on nobody else can.
+
+    Args:
+        book: where the items are.
+        tools: the registry with the tool.
+        item_id: id of the item.
+        by: who runs it.
+        known: the values of its secrets that are still in memory.
+        secrets: those that are given.
+        own: what whoever runs it says about the call.
 
     Raises:
         ReviewError: it may not be run.
         StoreError: it could not be claimed.
-        TypeError: what is said about the call is no such thing.
     """
-    # Before anything is claimed: what is wrong with it must not hold the item.
-    own = Call(None, said.get("context"), said.get("timeout_s"), said.get("metadata"))
     item = book.get(item_id)
     after(ReviewStep.CLAIM, item.position, item_id)
     tool = tool_of(tools, item)

@@ -20,19 +20,18 @@ from toolbox.audit import AuditRecord
 from toolbox.calls import Held
 from toolbox.diagnostics import (
     ABSENT,
-    INVALID,
     MASK,
     CoercionReport,
     Diagnostic,
     DiagnosticKind,
     Failure,
     FailureReason,
-    Outcome,
     Risk,
     describe,
+    is_within,
     path_text,
 )
-from toolbox.dispatch import check
+from toolbox.dispatch import arguments_of, check
 from toolbox.errors import PayloadError, ReviewError, ToolboxError
 from toolbox.json_values import Bounds, json_value, snapshot
 from toolbox.masking import hidden, shows
@@ -200,9 +199,9 @@ def propose(held: Held) -> Proposal:
     it stands among the attempts.
     """
     tool, report = held.tool, held.report
-    bound = _bound(tool, held.payload)
+    bound = arguments_of(tool, held.payload, held.known)
     if report.failures:
-        report = _read_daringly(tool, held.payload, report)
+        report = _read_daringly(held)
     named = {_named(tool, key): item for key, item in (bound or {}).items()}
     made = {} if report.failures else report.value
     veiled = {name: item for name, item in named.items() if _is_veiled(tool, name, item) or _is_veiled(tool, name, made.get(name))}
@@ -261,28 +260,14 @@ def _named(tool: Tool, key: str) -> str:
     return tool.bind.names.resolve(key) or key
 
 
-def _bound(tool: Tool, payload: Any) -> Mapping[str, Any] | None:
-    """The arguments as they came, by the keys that they came with; None when they cannot be told apart."""
-    try:
-        arguments = payload
-        if isinstance(payload, str | bytes | bytearray):
-            from toolbox.payload.arguments import extract_arguments
-
-            arguments = extract_arguments(bytes(payload) if isinstance(payload, bytearray) else payload, policy=tool.policy, tool=tool.name)
-            arguments = arguments.arguments
-        bound = tool.bind.bind(arguments, Outcome())
-    except Exception:  # noqa: BLE001 - a mapping of someone's own may do anything
-        return None
-    return bound if bound is not INVALID and isinstance(bound, Mapping) and all(isinstance(key, str) for key in bound) else None
-
-
-def _read_daringly(tool: Tool, payload: Any, report: CoercionReport) -> CoercionReport:
+def _read_daringly(held: Held) -> CoercionReport:
     """What would be made of a payload if no change were too risky."""
+    tool = held.tool
     try:
         daring = replace(tool, high_risk=False, own_policy=None).under(replace(tool.policy, max_risk=Risk.RISKY))
-        return check(daring, payload)
-    except Exception:  # noqa: BLE001 - see _bound; then nothing is proposed
-        return report
+        return check(daring, held.payload, held.known)
+    except Exception:  # noqa: BLE001 - a mapping of someone's own may do anything; then nothing is proposed
+        return held.report
 
 
 # -- what is stored ------------------------------------------------------------------------------------------------------------------
@@ -402,7 +387,7 @@ def examine_given(tool: Tool, arguments: Mapping[str, Any], item: ReviewItem, kn
 def _converted(tool: Tool, change: Diagnostic, named: Mapping[str, Any], veiled: Mapping[str, Any]) -> str:
     """Where something is read as something else, and as what; of what is secret, where alone."""
     is_seen = not tool.guarded or not any(
-        change.path.startswith(path_text((None, name))) and (name in veiled or _is_veiled(tool, name, item)) for name, item in named.items()
+        is_within(change.path, path_text((None, name))) and (name in veiled or _is_veiled(tool, name, item)) for name, item in named.items()
     )
     return describe(change).partition("] ")[2] if is_seen else f"{change.path}: not as the function gets it"
 

@@ -124,9 +124,9 @@ _SAID: Final = {
     _REJECTED: "was rejected",
     _EXPIRED: "has expired",
     _RUNNING: "is being run",
-    _DONE: "was run",
+    _DONE: "was run already",
     _FAILED: "was run and failed",
-    _UNKNOWN: "was started, and nobody knows how it ended",
+    _UNKNOWN: "was run to an end that nobody knows",
 }
 _WISHES: Final = {
     ReviewStep.CORRECT: "be corrected",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from sqlalchemy import Column, Connection, Double, Index, Integer, MetaData, Table, Text
+
+from toolbox.audit.store.migrations import Step
 
 __all__ = ["COMPONENT", "MIGRATIONS", "events", "items"]
 
@@ -74,4 +76,4 @@ def _first(connection: Connection) -> None:
 
 
 # A step that has been released is never changed: what comes later is a step of its own.
-MIGRATIONS: Final[Sequence[Callable[[Connection], None]]] = (_first,)
+MIGRATIONS: Final[Sequence[Step]] = (_first,)
