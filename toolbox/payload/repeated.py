@@ -18,17 +18,18 @@ _PARAMETER: Final = re.compile(r"\$(?:\.[^.\[]+|\['(?:[^'\\]|\\.)*'\])?")
 
 
 def within(notes: Sequence[Diagnostic], place: str, at: str = "$") -> list[Diagnostic]:
-    """The records of a place and below it, with paths from `at` on.
+    """The records below a place, with paths from `at` on.
 
     >>> from toolbox.payload.strict import duplicate_key
     >>> note = duplicate_key((None, "arguments"), "limit", 1, 2)
     >>> within([note], "$.arguments")[0].path
     '$.limit'
     """
-    return [replace(note, path=at + note.path[len(place) :]) for note in notes if _is_within(note.path, place)]
+    return [replace(note, path=at + note.path[len(place) :]) for note in notes if _is_below(note.path, place)]
 
 
-def _is_within(path: str, place: str) -> bool:
+def _is_below(path: str, place: str) -> bool:
+    # A place that was itself given twice is told apart: nobody knows then which arguments are meant.
     return path.startswith(place) and path[len(place) : len(place) + 1] in (".", "[")
 
 
@@ -61,7 +62,7 @@ def of_calls(calls: list[FoundCall], value: Any, notes: Sequence[Diagnostic], po
     others = [note for note in notes if note.kind is not DiagnosticKind.DUPLICATE_KEY]
     places = _places(value)
     owned = [places.get(id(call.arguments)) for call in calls]
-    outside = [note for note in repeated if not any(place is not None and _is_within(note.path, place) for place in owned)]
+    outside = [note for note in repeated if not any(place is not None and _is_below(note.path, place) for place in owned)]
     if any(note.risk > policy.max_risk for note in outside):
         raise PayloadError("ambiguous", "the name or the arguments of a call were given more than once, and differ; send each key once")
     others += [replace(note, path="$", before=ABSENT, after=ABSENT) for note in outside]
