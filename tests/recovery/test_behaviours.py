@@ -179,12 +179,12 @@ CASES = [
     Case("no value where null is allowed", {**GOOD, "max_price": "N/A"}, [ok(max_price=None)], "accepted"),
     Case("text with commas to a list", {**GOOD, "tags": "sea, sun"}, [ok(tags=["sea", "sun"])], "accepted"),
     Case("text with a comma as one item", {**GOOD, "tags": "Paris, France"}, [ok(tags=["Paris, France"])], "accepted"),
-    Case("a name in more words", {**without(GOOD, "origin"), "origin_airport": "SFO"}, [ok()], "accepted"),
+    Case("a name in another number", {**without(GOOD, "origin"), "origins": "SFO"}, [ok()], "accepted"),
     Case("a foreign name", {**without(GOOD, "origin"), "start": "SFO"}, [ok(), lost("$.start")], *CAUGHT),
     Case("an argument that the policy drops is kept", {**BAD, "_trace": "r1"}, [ok(_trace="r1")], "accepted"),
     Case("an argument that the policy drops is left out", {**BAD, "_trace": "r1"}, [ok()], "accepted"),
     Case("a fault deep inside", ORDER, [ok(FIXED_ORDER)], "accepted", tool="place"),
-    Case("a list with one bad item", {"scores": [1, "2 scores", 3]}, [ok({"scores": [1, 2, 3]})], "accepted", tool="rate"),
+    Case("a list with one bad item", {"scores": [1, "1,234", 3]}, [ok({"scores": [1, 1234, 3]})], "accepted", tool="rate"),
     Case("a list written out", {"scores": "1 and 2"}, [ok({"scores": [1, 2]})], "accepted", tool="rate"),
     Case("a secret repeated as it was shown", DOOR, [ok({**DOOR, "minutes": 5, "token": "***"})], "accepted", tool="unlock"),
     Case("what strict refuses and the value says", {**GOOD, "passengers": "2"}, [ok()], "accepted", policy=STRICT),
@@ -231,8 +231,9 @@ CASES = [
         [ok(origin="JFK", destination="SFO"), lost()],
         *CAUGHT,
     ),
+    Case("a name in more words", {**without(GOOD, "origin"), "origin_airport": "SFO"}, [ok(), lost()], *CAUGHT),
     Case("a list item dropped", {"scores": [1, "x", 3]}, [ok({"scores": [1, 3]}), lost()], *CAUGHT, "rate"),
-    Case("list items reordered", {"scores": [1, "2 scores", 3]}, [ok({"scores": [3, 2, 1]}), lost()], *CAUGHT, "rate"),
+    Case("list items reordered", {"scores": [1, "1,234", 3]}, [ok({"scores": [3, 1234, 1]}), lost()], *CAUGHT, "rate"),
     Case("a list item added", {"scores": "1; 2"}, [ok({"scores": [1, 2, 3]}), lost()], *CAUGHT, "rate"),
     Case("a word for a number", {"scores": ["two"]}, [ok({"scores": [2]}), lost()], *CAUGHT, "rate"),
     Case("a nested key vanished", {"order": {**ORDER["order"], "notes": {"a": "b"}}}, [ok(FIXED_ORDER), lost()], *CAUGHT, "place"),
@@ -721,8 +722,8 @@ def test_many_problems_are_listed_in_short() -> None:
 @pytest.mark.parametrize("path", ["$.scores[1]", "scores[1]", ".scores[1]"])
 def test_a_flagged_path_may_be_written_without_its_root(path: str) -> None:
     """The field that is beyond recovery is found however its path is written; the rest of a partial answer is judged."""
-    payload = {"scores": [1, "x", "3 scores"]}
-    answers = [partly({"scores": [1, "x", 4]}, path), partly({"scores": [1, "x", 3]}, path)]
+    payload = {"scores": [1, "x", "1,234"]}
+    answers = [partly({"scores": [1, "x", 4]}, path), partly({"scores": [1, "x", 1234]}, path)]
     sink = MemorySink()
     registry = Ran().registry(Recovery(script(answers, [])), sinks=[sink])
     registry.run("rate", payload)

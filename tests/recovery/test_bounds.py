@@ -147,6 +147,25 @@ def test_budgets_forget_the_conversation_that_was_used_longest_ago() -> None:
         assert budget.take("a", name) is None
     assert budget.take("a", "c-3") == "conversation"
     assert budget.take("a", "c-1") is None
+    # One that gets nothing more is used all the same.
+    assert budget.take("a", "c-3") == "conversation"
+    assert budget.take("a", "c-4") is None
+    assert budget.take("a", "c-3") == "conversation"
+
+
+def test_the_id_of_a_conversation_may_be_of_any_length() -> None:
+    """A long one is kept as its hash, and told from another one."""
+    budget, breaker = RecoveryBudget(per_conversation=1), CircuitBreaker(2)
+    one, other = "c" * 100_000, "c" * 99_999 + "\ud800"
+    assert budget.take("a", one) is budget.take("a", other) is None
+    assert budget.take("a", one) == "conversation"
+    assert (budget.spent(conversation=one), max(map(len, budget._by_conversation))) == (1, 64)
+    failed = ToolTimeout("a", 1.0)
+    assert breaker.stopped("a", one, failed) is None
+    assert isinstance(breaker.stopped("a", one, failed), RepeatedFailure)
+    assert breaker.count("a", other) == 0
+    breaker.passed("a", one)
+    assert breaker.count("a", one) == 0
 
 
 @pytest.mark.parametrize("options", [{"per_tool": -1}, {"per_conversation": True}, {"per_tool": 1.5}, {"conversations": None}], ids=str)

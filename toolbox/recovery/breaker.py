@@ -8,7 +8,7 @@ from typing import Final
 
 from toolbox.diagnostics import place_of, shorten
 from toolbox.errors import InvalidArguments, PayloadError, RepeatedFailure, ToolboxError, ToolExecutionError, ToolTimeout
-from toolbox.recovery.budget import is_count
+from toolbox.recovery.budget import is_count, remembered
 
 __all__ = ["CircuitBreaker", "cause_of"]
 
@@ -70,7 +70,7 @@ class CircuitBreaker:
 
     def stopped(self, tool: str, conversation: str, error: ToolboxError, /) -> ToolboxError | None:
         """Take note of a failure; the error to raise instead, where the same has come too often."""
-        cause = cause_of(error)
+        cause, conversation = cause_of(error), remembered(conversation)
         with self._lock:
             tools = self._counts.setdefault(conversation, OrderedDict())
             self._counts.move_to_end(conversation)
@@ -91,14 +91,14 @@ class CircuitBreaker:
     def passed(self, tool: str, conversation: str, /) -> None:
         """Take note that a call went through."""
         with self._lock:
-            tools = self._counts.get(conversation)
+            tools = self._counts.get(remembered(conversation))
             if tools is not None:
                 tools.pop(tool, None)
                 if not tools:
-                    del self._counts[conversation]
+                    del self._counts[remembered(conversation)]
 
     def count(self, tool: str, conversation: str) -> int:
         """How often in a row a tool has failed in a conversation."""
         with self._lock:
-            tools = self._counts.get(conversation)
+            tools = self._counts.get(remembered(conversation))
             return 0 if tools is None or tool not in tools else tools[tool][1]

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import OrderedDict
 from typing import Any, Final
 
 from toolbox.diagnostics import shorten
 
-__all__ = ["RecoveryBudget", "is_count"]
+__all__ = ["RecoveryBudget", "is_count", "remembered"]
 
 _CONVERSATIONS: Final = 10_000
+_LONGEST_ID: Final = 256
 
 
 def is_count(value: Any, least: int) -> bool:
     """Whether a value is a whole number of at least so much; a boolean is none."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def remembered(conversation: str) -> str:
+    """The id of a conversation as it is kept: of a long one its hash, since many are kept."""
+    if len(conversation) <= _LONGEST_ID:
+        return conversation
+    return hashlib.sha256(conversation.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class RecoveryBudget:
@@ -48,17 +57,19 @@ class RecoveryBudget:
 
     def take(self, tool: str, conversation: str | None) -> str | None:
         """Take one attempt out of the budget; says which one is spent, ``"tool"`` or ``"conversation"``, and takes nothing then."""
+        key = None if conversation is None else remembered(conversation)
         with self._lock:
             of_tool = self._by_tool.get(tool, 0)
-            of_conversation = 0 if conversation is None else self._by_conversation.get(conversation, 0)
+            of_conversation = 0 if key is None else self._by_conversation.get(key, 0)
+            if key is not None and of_conversation:  # it is used, also where it gets nothing more: forgotten, it would begin anew
+                self._by_conversation.move_to_end(key)
             if self.per_tool is not None and of_tool >= self.per_tool:
                 return "tool"
-            if conversation is not None and self.per_conversation is not None and of_conversation >= self.per_conversation:
+            if key is not None and self.per_conversation is not None and of_conversation >= self.per_conversation:
                 return "conversation"
             self._by_tool[tool] = of_tool + 1
-            if conversation is not None:
-                self._by_conversation[conversation] = of_conversation + 1
-                self._by_conversation.move_to_end(conversation)
+            if key is not None:
+                self._by_conversation[key] = of_conversation + 1
                 if len(self._by_conversation) > self._conversations:
                     self._by_conversation.popitem(last=False)
             return None
@@ -66,4 +77,4 @@ class RecoveryBudget:
     def spent(self, *, tool: str | None = None, conversation: str | None = None) -> int:
         """How many attempts were made for a tool, or in a conversation."""
         with self._lock:
-            return self._by_tool.get(tool, 0) if tool is not None else self._by_conversation.get(conversation or "", 0)
+            return self._by_tool.get(tool, 0) if tool is not None else self._by_conversation.get(remembered(conversation or ""), 0)

@@ -15,12 +15,13 @@ _DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturda
 _SHORT_DAYS: Final = {"tues": 1, "thur": 3, "thurs": 3}
 _WEEKDAY_OF: Final = {name[:length]: number for number, name in enumerate(_DAYS) for length in (3, len(name))} | _SHORT_DAYS
 _LONGEST: Final = 64
+_ORDINAL: Final = re.compile(r"(\d{1,2})(st|nd|rd|th)\b")
 _WEEKDAY: Final = re.compile(r"([a-z]{3,9})\.?,?\s+(?=[a-z0-9])")
 _DAY_FIRST: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?[\s-]+(?:of\s+)?([a-z]{3,9})\.?,?[\s-]+(\d{4})\Z")
 _MONTH_FIRST: Final = re.compile(r"([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\Z")
 _YEAR_FIRST: Final = re.compile(r"(\d{4})([-/.]|)(\d{1,2})\2(\d{1,2})\Z")
 _YEAR_LAST: Final = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})\Z")
-_CLOCK: Final = re.compile(r"(\d{1,2})(?::(\d{2})(?::(\d{2}))?)?\s*(am|pm|a\.m\.|p\.m\.)?\s*(z|utc|[+-]\d{2}:?\d{2})?\Z")
+_CLOCK: Final = re.compile(r"(\d{1,2})(?::(\d{2})(?::(\d{2}))?)?\s*(am|pm|a\.m\.|p\.m\.)?\s*(z|utc|[+-](?:0\d|1[0-4]):?[0-5]\d)?\Z")
 _JOINTS: Final = re.compile(r"\s*,\s*|\s+at\s+|\s+|(?<=\d)t(?=\d)")
 
 
@@ -38,7 +39,7 @@ def is_moment_said(text: str, after: str, kind: str) -> bool:
     (True, True)
     """
     words = text.strip().lower()
-    if not words.isascii() or len(words) > _LONGEST:
+    if not words.isascii() or len(words) > _LONGEST or any(map(_is_no_ordinal, _ORDINAL.finditer(words))):
         return False
     try:
         if kind == "date":
@@ -48,6 +49,13 @@ def is_moment_said(text: str, after: str, kind: str) -> bool:
         return _is_datetime_said(words, datetime.datetime.fromisoformat(after))
     except ValueError:
         return False
+
+
+def _is_no_ordinal(found: re.Match[str]) -> bool:
+    """Whether a number has the ending of another one, such as "3nd": then nobody knows which of the two is right."""
+    number = int(found[1])
+    ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return found[2] != ending
 
 
 def _is_datetime_said(words: str, after: datetime.datetime) -> bool:

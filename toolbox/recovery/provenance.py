@@ -27,16 +27,14 @@ from toolbox.diagnostics import (
     path_text,
     shorten,
 )
-from toolbox.errors import AmbiguousMatch, PayloadError
+from toolbox.errors import PayloadError
 from toolbox.json_values import json_value
 from toolbox.masking import shows
-from toolbox.matching import ChoiceIndex, MatchLevel
-from toolbox.matching.keys import LONGEST
-from toolbox.matching.texts import tokens
 from toolbox.policy import LENIENT, Policy
 from toolbox.recovery.equality import exact, same
+from toolbox.recovery.nouns import same_names
 from toolbox.recovery.quantities import Label, unit_unnamed
-from toolbox.recovery.readings import is_converted, pieces_of, reading_of
+from toolbox.recovery.readings import is_converted, is_fine, pieces_of, reading_of
 from toolbox.tools import Tool
 from toolbox.types import (
     AnyType,
@@ -151,6 +149,10 @@ class _Spot(NamedTuple):
     label: Label
     policy: Policy
 
+    def of_item(self) -> _Spot:
+        """The same for one of several values."""
+        return self if self.label.is_item else self._replace(label=self.label._replace(is_item=True))
+
 
 class _Trace:
     """Compares corrected arguments of one call with the original ones."""
@@ -250,17 +252,16 @@ class _Trace:
 
     def renamed(self, names: Names, came: Mapping[str, tuple[Any, Any]], made: Mapping[str, tuple[Any, Any]]) -> dict[str, str]:
         """Keys that are not declared, each to the declared one that it became: only where its words say so, as a synonym says nothing."""
-        absent = [name for name in names.declared if name not in came]
-        unknown = [name for name in came if name not in names.declared and name not in made]
-        if not unknown or made.keys().isdisjoint(absent):
-            return {}
-        index = ChoiceIndex(absent)
-        by_words: dict[str, list[str]] = {}
-        for name in unknown:
-            target = _named(name, index)
-            if target is not None and target in made and (names.declared[target].required or _says_as_much(name, target)):
-                by_words.setdefault(target, []).append(name)
-        return {keys[0]: target for target, keys in by_words.items() if len(keys) == 1}
+        absent = [name for name in names.declared if name not in came and name in made]
+        unknown = [name for name in came if name not in names.declared and name not in made] if absent else []
+        return same_names(unknown, {name: self.takes_numbers(names.declared[name].type) for name in absent})
+
+    def takes_numbers(self, node: Type) -> bool:
+        """Whether a number, alone or among others, may stand at a place."""
+        found = self.resolved(node)
+        if isinstance(found, UnionType):
+            return any(isinstance(self.resolved(member), NumberType) for member in found.members)
+        return isinstance(found, NumberType)
 
     # -- values --------------------------------------------------------------------------------------------------------------------
 
@@ -299,7 +300,7 @@ class _Trace:
         elif isinstance(node, ArrayType) and isinstance(after, list):
             self.array(node, before, after, path, spot, was_fine, out)
         elif was_fine:
-            out.refuse(path, f"it was fine as it came, {self.shown(path, before)}: send it as it came")
+            self.kept(before, path, out)
         elif isinstance(before, list) and len(before) == 1 and not isinstance(after, list | Mapping):
             self.reshaped(node, before[0], after, path, spot, ("unwrapped", before), out)
         else:
@@ -311,10 +312,12 @@ class _Trace:
 
     def union(self, node: UnionType, before: Any, after: Any, path: Path, spot: _Spot, was_fine: bool, out: _Found) -> None:
         trials: list[_Found] = []
+        was_fine = was_fine or is_fine(node, before, self.document, spot.policy)
+        # A text that fits is not decoded, a number that fits is not written out, an object that fits is put into no array: only what is
+        # inside a container may have changed.
+        is_same_kind = any(isinstance(before, kind) and isinstance(after, kind) for kind in (list, Mapping))
         for member in node.members:
-            kind = self.resolved(member)
-            # A text that fits is not decoded, a number that fits is not written out: only what is inside a container may have changed.
-            if was_fine and not (isinstance(kind, ObjectType | ArrayType | UnionType) and not isinstance(before, str)):
+            if was_fine and not (is_same_kind and isinstance(self.resolved(member), ObjectType | ArrayType | UnionType)):
                 continue
             self.steps += _TRIAL
             trial = _Found()
@@ -326,8 +329,13 @@ class _Trace:
         if trials:
             # The one that came furthest down says most.
             out.adopt(max(trials, key=lambda trial: len(trial.inventions[0].path)))
+        elif was_fine:
+            self.kept(before, path, out)
         else:
             self.unsupported(before, after, path, out)
+
+    def kept(self, before: Any, path: Path, out: _Found) -> None:
+        out.refuse(path, f"it was fine as it came, {self.shown(path, before)}: send it as it came")
 
     def object(self, node: ObjectType, before: Any, after: Mapping[Any, Any], path: Path, spot: _Spot, out: _Found) -> None:
         if isinstance(before, Mapping):
@@ -353,7 +361,7 @@ class _Trace:
         elif isinstance(before, str) and not was_fine and self.is_split(node, before, after, path, spot):
             out.changes.append(Change(path_text(path), before, after, "split"))
         elif len(after) == 1 and before is not None and not was_fine:
-            self.reshaped(_item(node, 0), before, after[0], path, spot, ("wrapped", before), out)
+            self.reshaped(_item(node, 0), before, after[0], path, spot.of_item(), ("wrapped", before), out)
         else:
             self.unsupported(before, after, path, out)
 
@@ -362,14 +370,13 @@ class _Trace:
             out.refuse(path, f"it held {len(before)} items and now holds {len(after)}: leave out none, and add none")
             return
         for place, (one, other) in enumerate(zip(before, after, strict=True)):
-            self.compare(_item(node, place), one, other, (path, place), spot, out)
+            self.compare(_item(node, place), one, other, (path, place), spot.of_item(), out)
 
     def is_split(self, node: ArrayType, before: str, after: list[Any], path: Path, spot: _Spot) -> bool:
         """Whether a text was parted into its items, with nothing lost but what stood between them."""
-        numbers = isinstance(self.resolved(_item(node, 0)), NumberType)
-        if numbers and read_numeral(before.strip()).value is not None:
-            return False
-        for parts in pieces_of(before, len(after), numbers=numbers):
+        if read_numeral(before.strip()).value is not None:
+            return False  # one number, with separators of its own
+        for parts in pieces_of(before, len(after)):
             trial = _Found()
             self.items(node, parts, after, path, spot, trial)
             if not trial.inventions:
@@ -422,22 +429,6 @@ def _by_name(names: Names, value: Mapping[Any, Any]) -> dict[str, tuple[Any, Any
         is_one = name is not None and len(keys) == 1 and name not in found
         found |= {str(name) if is_one else str(key): (key, value[key]) for key in keys}
     return found
-
-
-def _named(key: str, absent: ChoiceIndex) -> str | None:
-    """The one parameter, of those that were not given, whose name says what a key says; the words that turn a meaning round are heeded."""
-    if len(key) > LONGEST:
-        return None
-    try:
-        match = absent.find(key, MatchLevel.TOKEN)
-    except AmbiguousMatch:
-        return None
-    return None if match is None or (match.risk is not None and match.risk > Risk.WARNING) else str(match.choice)
-
-
-def _says_as_much(key: str, name: str) -> bool:
-    """Whether a key has no fewer words than a name: "price" alone does not say "max_price"."""
-    return len(tokens(key)) >= len(tokens(name))
 
 
 def _item(node: ArrayType, place: int) -> Type:

@@ -7,7 +7,9 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from toolbox.coercion.numerals import LONGEST, may_be_thousands, read_numeral
+from toolbox.matching.texts import tokens
 from toolbox.matching.words import ENDINGS, NEGATIONS, QUALIFIERS
+from toolbox.recovery.nouns import counted, is_plural, singular
 
 __all__ = ["Label", "number_said", "unit_unnamed"]
 
@@ -18,10 +20,12 @@ class Label(NamedTuple):
     Attributes:
         name: its name.
         text: its title and its description.
+        is_item: whether it is one of several values of the parameter; then its name counts nothing.
     """
 
     name: str = ""
     text: str = ""
+    is_item: bool = False
 
 
 class _Unit(NamedTuple):
@@ -32,7 +36,7 @@ class _Unit(NamedTuple):
 # Each line: a dimension, and its units with the spellings that stand for them. Symbols of one or two letters are only what is written here,
 # as another case is another unit ("Mb" are bits, "M" is a million); longer words count in any case.
 _UNITS: Final = {
-    "money": "usd us$ | $ dollar dollars | eur € euro euros | gbp £ | jpy yen | cny yuan | inr ₹ | chf",
+    "money": "usd us$ | $ dollar dollars | cent cents ¢ pence | eur € euro euros | gbp £ | jpy yen | cny yuan | inr ₹ | chf",
     "mass": "kg Kg KG kilogram kilograms kilo kilos | g gram grams | mg milligram milligrams | lb LB lbs | oz OZ ounce ounces"
     " | tonne tonnes",
     "length": "km Km KM kilometer kilometers kilometre kilometres | m meter meters metre metres"
@@ -51,14 +55,28 @@ _UNIT_OF: Final = {
 _LONGEST_SYMBOL: Final = 2
 _US_DOLLAR: Final = _Unit("money", "usd")
 # In a name these are a place in the calendar or on the clock ("start_day"); as a length of time they stand in the plural.
+_THINGS: Final = frozenset(("mass", "length", "volume", "size", "time"))
+_LONGEST_SHORT: Final = 3
+_FAR: Final = 40
 _PLACES_IN_TIME: Final = frozenset(("second", "minute", "hour", "day", "week", "month", "year"))
 # fmt: off
-# Words of a name with which its last word is no longer what is counted or measured: rates, relations, signs, multiples, powers.
-_TURNING: Final = NEGATIONS | ENDINGS | frozenset({
-    "and", "or", "of", "per", "to", "from", "by", "in", "at", "on", "with", "within", "between", "since", "vs", "versus", "times",
-    "if", "ratio", "fraction", "factor", "multiple", "negative",
+_MULTIPLES: Final = frozenset({
     "half", "double", "twice", "dozen", "dozens", "hundred", "hundreds", "thousand", "thousands", "million", "millions", "billion",
-    "billions", "k", "square", "squared", "cubic", "cubed", "log",
+    "billions", "k", "units", "square", "squared", "cubic", "cubed", "log", "power",
+})
+# Words of a name with which its last word is no longer what is counted or measured: rates, relations, signs, multiples, powers.
+_TURNING: Final = NEGATIONS | ENDINGS | _MULTIPLES | frozenset({
+    "and", "or", "of", "per", "to", "from", "by", "in", "at", "on", "with", "within", "between", "since", "vs", "versus", "times", "if",
+    "ratio", "fraction", "factor", "multiple", "negative",
+})
+# What is measured: a unit behind one of these words is its unit. Behind any other word it may be another one ("nautical_miles", "sq_ft").
+_MEASURED: Final = frozenset({
+    "weight", "mass", "load", "length", "width", "height", "depth", "distance", "radius", "diameter", "thickness", "altitude", "elevation",
+    "size", "space", "memory", "storage", "quota", "volume", "capacity", "price", "cost", "costs", "amount", "budget", "fee", "fees",
+    "total",
+    "salary", "balance", "payment", "sum", "value", "revenue", "tip", "fare", "rent", "duration", "timeout", "delay", "interval", "period",
+    "age", "time", "ttl", "lifetime", "wait", "latency", "runtime", "temperature", "temp", "humidity", "discount", "rate", "tax",
+    "vat", "interest", "percentage", "progress", "limit", "max", "maximum", "min", "minimum", "in",
 })
 # Words that change a number which stands beside them.
 _NO_NOUNS: Final = _TURNING | QUALIFIERS | frozenset({
@@ -66,19 +84,21 @@ _NO_NOUNS: Final = _TURNING | QUALIFIERS | frozenset({
     "minimum", "next", "last", "plus",
 })
 # With these in its words a share may be a part of one.
-_PARTS_OF_ONE: Final = frozenset(("fraction", "fractions", "ratio", "proportion", "decimal", "probability", "1", "1.0"))
-_COUNTS: Final = frozenset(("count", "qty", "quantity"))
-_PLURALS: Final = frozenset(("people", "children", "men", "women", "feet"))
+_PARTS_OF_ONE: Final = frozenset(("fraction", "fractions", "ratio", "proportion", "decimal", "probability", "half", "1", "1.0"))
 # fmt: on
 _BESIDE: Final = re.compile(r"([^\d+.-]{0,32}?)(\s*)([+-]?(?:\d[\d,._'\u00a0\u202f]*|\.\d+)(?:[eE][+-]?\d{1,6})?)\s*([^\d]{0,32})\Z")
-_WORDS: Final = re.compile(r"[^\W\d_]+|[%$€£₹°]+[^\W\d_]*|\d+(?:\.\d+)?|[/()\[\]]")
+_WORDS: Final = re.compile(r"[^\W\d_]+|[%$€£₹°¢]+[^\W\d_]*|\d*\.?\d+")
+# A description gives a unit as the last word of a clause, or alone in brackets.
+_GIVEN: Final = re.compile(r"(?:(?<!\w)in|[(\[])\s*([^\s\d.,;:()\[\]/^]+)\s*(?=[.,;:)\]]|\Z)", re.IGNORECASE)
+_RATES: Final = re.compile(r"/|\bper\b|\beach\b|\bevery\b", re.IGNORECASE)
 # Units of two words, and the one word for them.
 _PAIRS: Final = (
     (re.compile(r"\bu\.?s\.? dollars?\b", re.IGNORECASE), "usd"),
     (re.compile(r"\b(?:degrees?|deg\.?) (?=celsius\b|fahrenheit\b)", re.IGNORECASE), ""),
 )
-_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
 _ONE_COMMA: Final = re.compile(r"[+-]?[0-9]{1,3},[0-9]{3}\Z")
+# No number with separators between its thousands begins with a zero.
+_NO_GROUP: Final = re.compile(r"[+-]?0[0-9]{0,2}[,._'\u00a0\u202f ][0-9]{3}(?![0-9])")
 _MOST_WORDS: Final = 3
 
 
@@ -126,7 +146,7 @@ def unit_unnamed(text: str, number: Decimal, label: Label) -> str | None:
         return None
     words = " ".join(part for part in (_bare(found[1]), _bare(found[4])) if part)
     beside = words.split()
-    said = {word.casefold() for word in [*_words(label.text), *_CAMEL.split(label.name)]}
+    said = {word.casefold() for word in [*_words(label.text), *tokens(label.name)]}
     units = {unit for word in said if (unit := _unit(word)) is not None}
     known = said | _NO_NOUNS
     if not 0 < len(beside) <= _MOST_WORDS or any(word.casefold() in known or _unit(word) in units for word in beside):
@@ -137,7 +157,7 @@ def unit_unnamed(text: str, number: Decimal, label: Label) -> str | None:
 def _readings(text: str, whole: bool) -> set[Decimal]:
     """Every number that a numeral may be meant for."""
     numeral = read_numeral(text)
-    if numeral.value is None:
+    if numeral.value is None or _NO_GROUP.match(text):
         return set()
     found = {numeral.value}
     if may_be_thousands(text):
@@ -152,7 +172,7 @@ def _readings(text: str, whole: bool) -> set[Decimal]:
 def _is_asked_for(found: re.Match[str], label: Label) -> bool:
     """Whether what stands beside a number is the name of its parameter, the unit that the parameter names, or the thing that it counts."""
     before, after = _bare(found[1]), _bare(found[4])
-    parts = [part.casefold() for part in _CAMEL.split(label.name) if part]
+    parts = list(tokens(label.name))
     if (not before and not after) or _TURNING & set(_without_in(parts)):
         return False
     return (not before or _is_said_before(before, found[2], found[3], parts, label)) and (not after or _is_said_after(after, parts, label))
@@ -163,68 +183,87 @@ def _is_said_before(words: str, space: str, number: str, parts: list[str], label
     unit = _unit(words)
     if unit is not None:
         return unit.dimension == "money" and _names(label, parts, unit)
-    if not space and number[0] in "+-":
+    if label.is_item or (not space and number[0] in "+-"):
         return False  # "delta-5": a sign, or a hyphen
     own = parts[:-1] if len(parts) > 1 and _unit_in_name(parts) is not None else parts
     return words.casefold().split() in (parts, own)
 
 
 def _is_said_after(words: str, parts: list[str], label: Label) -> bool:
-    """Behind a number stands its unit, or what the parameter counts: the last words of its name, in the plural or as a count."""
+    """Behind a number stands its unit, or the last words of what the parameter counts."""
     unit = _unit(words)
     if unit is not None:
         return _names(label, parts, unit)
-    is_count = len(parts) > 1 and parts[-1] in _COUNTS
-    nouns = parts[:-1] if is_count else parts
+    things = () if label.is_item else counted(parts)
     beside = words.casefold().split()
-    if not nouns or not 0 < len(beside) <= _MOST_WORDS or not all(word.isalpha() and word not in _NO_NOUNS for word in beside):
+    if not things or not 0 < len(beside) <= _MOST_WORDS or not all(word.isalpha() and word not in _NO_NOUNS for word in beside):
         return False
-    if not is_count and _singular(nouns[-1]) == nouns[-1] and nouns[-1] not in _PLURALS:
-        return False  # "5 pages" is not which page
-    return [_singular(word) for word in beside] == [_singular(word) for word in nouns[-len(beside) :]]
+    return tuple(map(singular, beside)) == things[-len(beside) :]
 
 
 def _names(label: Label, parts: list[str], unit: _Unit) -> bool:
     """Whether the words of a parameter name this unit, and no other one of its kind."""
     words = _words(label.text)
     own = _unit_in_name(parts)
-    if (own is None and _is_odd(parts)) or (unit.dimension == "share" and _PARTS_OF_ONE & {word.casefold() for word in [*words, *parts]}):
+    if _MULTIPLES & {word.casefold() for word in words} or (own is None and _is_odd(parts)):
+        return False
+    if unit.dimension == "share" and any(word.casefold() in _PARTS_OF_ONE or _is_part(word) for word in [*words, *parts]):
         return False
     # Whoever asks for US dollars may be given "$"; whoever asks for dollars need not mean those of the US.
     meant = {unit, _US_DOLLAR} if unit.name == "$" else {unit}
     said = {item for item in (own, *map(_unit, words)) if item is not None and item.dimension == unit.dimension}
-    return said <= meant and not meant.isdisjoint({own, *_units_of_text(words)})
+    return said <= meant and not meant.isdisjoint({own, *_units_of_text(label.text)})
+
+
+def _is_part(word: str) -> bool:
+    """Whether a number is more than nothing and less than one."""
+    return word[0] in ".0" and "." in word and word.strip("0.") != ""
 
 
 def _is_odd(parts: list[str]) -> bool:
     """Whether a name holds a unit that is not what it measures ("days_ago", "eur_usd")."""
-    return any(_UNIT_OF.get(part) is not None and part not in _PLACES_IN_TIME for part in parts)
+    return any(part in _UNIT_OF and part not in _PLACES_IN_TIME for part in parts)
 
 
 def _unit_in_name(parts: list[str]) -> _Unit | None:
-    """The unit that a name ends with, where it holds no other one; a letter alone is no unit."""
-    if not parts or parts[-1] in _PLACES_IN_TIME or sum(part in _UNIT_OF for part in parts) != 1 or len(parts) == len(parts[-1]) == 1:
+    """The unit that a name ends with, behind what is measured or alone, where the name holds no other one.
+
+    A letter alone is no unit, and a word in the singular is one thing: a meter may be a device, and a foot a part of the body.
+    """
+    found = _UNIT_OF.get(parts[-1]) if parts else None
+    if found is None or sum(part in _UNIT_OF for part in parts) != 1:
         return None
-    return _UNIT_OF.get(parts[-1])
+    word = parts[-1]
+    is_one = word in _PLACES_IN_TIME or (found.dimension in _THINGS and len(word) > _LONGEST_SHORT and not is_plural(word))
+    is_named = len(word) > 1 if len(parts) == 1 else parts[-2] in _MEASURED
+    return found if is_named and not is_one else None
 
 
 def _without_in(parts: list[str]) -> list[str]:
     """The words of a name without the "in" of "duration_in_seconds"."""
-    return parts[:-2] + parts[-1:] if len(parts) > 2 and parts[-2] == "in" and _unit_in_name(parts) is not None else parts
+    is_about = len(parts) > 2 and parts[-2] == "in" and parts[-3] in _MEASURED
+    return parts[:-2] + parts[-1:] if is_about else parts
 
 
-def _units_of_text(words: list[str]) -> set[_Unit]:
+def _units_of_text(text: str) -> set[_Unit]:
     """The units that a description gives: "in kg", "(kg)", or nothing but the unit; none where it speaks of rates or says "not"."""
-    folded = [word.casefold() for word in words]
-    if {"per", "/"} & set(folded) or NEGATIONS & set(folded):
+    text = _in_one_word(text.strip())
+    if _RATES.search(text) or NEGATIONS & {word.casefold() for word in _WORDS.findall(text)}:
         return set()
-    found: set[_Unit] = set()
-    for place, word in enumerate(words):
-        unit = _unit(word)
-        before, after = folded[place - 1] if place else "", folded[place + 1] if place + 1 < len(words) else ""
-        if unit is not None and (before == "in" or (before + after) in ("()", "[]") or len(words) == 1):
-            found.add(unit)
-    return found
+    alone = [text.rstrip(".")] if len(text.split()) == 1 else []
+    given = [*alone, *(found[1] for found in _GIVEN.finditer(text) if _is_given(found, text))]
+    return {unit for word in given if word.casefold() not in _PLACES_IN_TIME and (unit := _unit(word)) is not None}
+
+
+def _is_given(found: re.Match[str], text: str) -> bool:
+    """Whether a word in brackets can be a unit: not the end of a word ("time(s)"), and a letter only behind what is measured."""
+    if found[0][0] not in "([":
+        return True
+    before = text[: found.start()]
+    if before[-1:].strip():
+        return False
+    last = _WORDS.findall(before[-_FAR:])[-1:]
+    return len(found[1]) > 1 or any(word.casefold() in _MEASURED for word in last)
 
 
 def _unit(word: str) -> _Unit | None:
@@ -244,9 +283,3 @@ def _in_one_word(text: str) -> str:
     for pattern, word in _PAIRS:
         text = pattern.sub(word, text)
     return text
-
-
-def _singular(word: str) -> str:
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word

@@ -24,11 +24,13 @@ from toolbox.recovery.moments import is_moment_said
 from toolbox.recovery.quantities import Label, number_said
 from toolbox.types import ABSENT, Document, IntegerType, NullType, NumberType, StringType, Type
 
-__all__ = ["holds_mapping", "is_converted", "pieces_of", "reading_of"]
+__all__ = ["holds_mapping", "is_converted", "is_fine", "pieces_of", "reading_of"]
 
 _LIMITS: Final = Limits()
 _SEPARATORS: Final = tuple(map(re.compile, (r"\n", r";", r",\s*and\s+|,", r"\|", r",|\s+and\s+")))
 _LONGEST_LIST: Final = 1_000
+# Three digits behind a comma may be a group of one number.
+_GROUPS: Final = re.compile(r"[0-9],\s?[0-9]{3}(?![0-9])")
 
 
 def holds_mapping(value: Any) -> bool:
@@ -45,6 +47,16 @@ def is_converted(node: Type, before: Any, after: Any, document: Document, policy
     coerce = build_coercer(Document(node, document.definitions), policy)
     one, other = _made(coerce, before, policy), _made(coerce, after, policy)
     return one is not INVALID and other is not INVALID and _same_made(one, other)
+
+
+def is_fine(node: Type, value: Any, document: Document, policy: Policy) -> bool:
+    """Whether a value fits a type as the policy reads it."""
+    out = Outcome()
+    try:
+        check_limits(value, policy.limits)
+        return build_coercer(Document(node, document.definitions), policy)(value, None, out) is not INVALID and not out.failures
+    except PayloadError:
+        return False
 
 
 def _made(coerce: Coercer, value: Any, policy: Policy) -> Any:
@@ -119,26 +131,22 @@ def _is_same_letter(one: str, other: str) -> bool:
     return one == other or (one.lower() == other.lower() and one.upper() == other.upper())
 
 
-def pieces_of(text: str, count: int, *, numbers: bool) -> list[list[str]]:
+def pieces_of(text: str, count: int) -> list[list[str]]:
     """Every way to part a text into so many pieces by one separator, with nothing left out but separators, brackets and quotes.
 
-    >>> pieces_of("a, b and c", 3, numbers=False)
+    >>> pieces_of("a, b and c", 3)
     [['a', 'b', 'c']]
-    >>> pieces_of("1,234", 2, numbers=True)
+    >>> pieces_of("$1,234", 2)
     []
     """
     inner = text.strip()
     if len(inner) > 1 and (inner[0], inner[-1]) in (("[", "]"), ("(", ")")):
         inner = inner[1:-1]
-    if count < 2 or count > _LONGEST_LIST:
+    if count < 2 or count > _LONGEST_LIST or _GROUPS.search(inner):
         return []
     ways: list[list[str]] = []
     for separator in _SEPARATORS:
         parts = [part.strip() for part in separator.split(inner)]
-        if len(parts) != count or not all(parts) or parts in ways:
-            continue
-        # Three digits behind a comma may be a group of one number.
-        if numbers and "," in inner and any(len(part) == 3 and part.isdigit() for part in parts[1:]):
-            continue
-        ways.append(parts)
+        if len(parts) == count and all(parts) and parts not in ways:
+            ways.append(parts)
     return ways
