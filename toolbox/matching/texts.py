@@ -17,6 +17,7 @@ from toolbox.matching.words import (
     JOINTS,
     NEGATIONS,
     NO_SIGNS,
+    OPEN,
     SUFFIXES,
     TURNING_PAIRS,
 )
@@ -172,6 +173,7 @@ class Text:
         return (
             token in NEGATIONS
             or token in ENDINGS
+            or token in OPEN
             or token in FOREIGN
             or (token, after) in TURNING_PAIRS
             or (token in APART and after != "")

@@ -19,6 +19,7 @@ __all__ = [
     "JOINTS",
     "NEGATIONS",
     "NO_SIGNS",
+    "OPEN",
     "QUALIFIERS",
     "SUFFIXES",
     "TURNING_PAIRS",
@@ -59,6 +60,14 @@ ENDINGS: Final = _forms(
     "revoke forbid prohibit suspend terminate deprecate disallow decline cease quit withdraw "
     "retire lapse resign"
 ) | {"forbade", "forbidden", "undid", "undone", "withdrew", "withdrawn"}
+# Words that leave open whether, when or how far what stands beside them is so.
+OPEN: Final = frozenset({
+    "maybe", "perhaps", "possibly", "probable", "probably", "presumably", "potentially", "likely", "unlikely",
+    "apparently", "supposedly", "allegedly", "suspected", "might", "could", "unsure", "undecided", "tentative", "tentatively",
+    "if", "when", "whenever", "whether", "conditional", "conditionally", "provisional", "provisionally",
+    "partial", "partially", "partly", "incomplete", "incompletely",
+    "later", "soon", "eventually", "someday", "pending", "wait", "waiting", "await", "awaiting", "postponed", "deferred", "delayed",
+})
 # The plain negations of other languages that are written with spaces; a word of two languages blocks in both.
 FOREIGN: Final = frozenset({
     "nicht", "kein", "keine", "keinen", "keiner", "keinem", "keines", "ohne", "nie", "niemals", "weder", "nichts", "ausser",  # German
