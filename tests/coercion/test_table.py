@@ -202,6 +202,9 @@ DECIMALS = [
     row(Decimal, "1_0", Decimal(10), STRING, "str->Decimal", WARN),
     row(Decimal, "1,234.5", Decimal("1234.5"), BEST, "str->Decimal", WARN),
     row(Decimal, "1,234", Decimal(1234), BEST, "str->Decimal", RISK),
+    # No group of thousands begins with a zero.
+    row(Decimal, "0,500", Decimal("0.500"), BEST, "str->Decimal", RISK),
+    row(Decimal, "012,345", Decimal("12.345"), BEST, "str->Decimal", RISK),
     row(Decimal, [1], Decimal(1), BEST, "list->Decimal", WARN),
 ]
 

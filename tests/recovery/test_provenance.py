@@ -85,6 +85,7 @@ SUPPORTED = [
     (int, "1,234,567", 1_234_567, "conversion"),
     (Decimal, "1.234,56", "1234.56", "number"),
     (float, "1.234,56", 1234.56, "number"),
+    (float, "0,500", 0.5, "number"),
     (float, "1e3", 1000, "conversion"),
     (int, "0x1F", 31, "conversion"),
     (int, "٣", 3, "conversion"),

@@ -42,10 +42,10 @@ _EXPONENT: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0
 _BASED: Final = re.compile(r"[+-]?0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)\Z")
 _UNDERSCORED: Final = re.compile(r"[+-]?[0-9]+(?:_[0-9]+)+(?:\.[0-9]+)?\Z")
 _SCRIPT: Final = re.compile(r"[+-]?\d+(?:\.\d+)?\Z")
-# One separator before each group of three; the other one, if any, before the fraction.
-_GROUPED: Final = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?\Z")
-_GROUPED_SPACES: Final = re.compile(r"[+-]?[0-9]{1,3}(?:[ \u00a0\u202f'][0-9]{3})+(?:[.,][0-9]+)?\Z")
-_CONTINENTAL: Final = re.compile(r"[+-]?(?:[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+),[0-9]+\Z")
+# One separator before each group of three, of which the first begins with no zero; the other one, if any, before the fraction.
+_GROUPED: Final = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?\Z")
+_GROUPED_SPACES: Final = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:[ \u00a0\u202f'][0-9]{3})+(?:[.,][0-9]+)?\Z")
+_CONTINENTAL: Final = re.compile(r"[+-]?(?:[1-9][0-9]{0,2}(?:\.[0-9]{3})+|[0-9]+),[0-9]+\Z")
 _WITH_UNIT: Final = r"([^\w\s+.-]{1,3}|[A-Z]{3})?\s?([+-]?[0-9][0-9,._]*(?:[eE][+-]?[0-9]+)?)\s?([^\d\s.,][^\d]{0,23})?\Z"
 _NON_FINITE: Final = re.compile(r"[+-]?(?:nan|inf|infinity)\Z", re.IGNORECASE)
 

@@ -97,8 +97,6 @@ _PAIRS: Final = (
     (re.compile(r"\b(?:degrees?|deg\.?) (?=celsius\b|fahrenheit\b)", re.IGNORECASE), ""),
 )
 _ONE_COMMA: Final = re.compile(r"[+-]?[0-9]{1,3},[0-9]{3}\Z")
-# No number with separators between its thousands begins with a zero.
-_NO_GROUP: Final = re.compile(r"[+-]?0[0-9]{0,2}[,._'\u00a0\u202f ][0-9]{3}(?![0-9])")
 _MOST_WORDS: Final = 3
 
 
@@ -157,7 +155,7 @@ def unit_unnamed(text: str, number: Decimal, label: Label) -> str | None:
 def _readings(text: str, whole: bool) -> set[Decimal]:
     """Every number that a numeral may be meant for."""
     numeral = read_numeral(text)
-    if numeral.value is None or _NO_GROUP.match(text):
+    if numeral.value is None:
         return set()
     found = {numeral.value}
     if may_be_thousands(text):
