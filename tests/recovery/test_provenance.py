@@ -350,6 +350,9 @@ UNITS = [
     # the parameter's own name
     ("limit 10", "limit", "", 10),
     ("page 3", "page", "", 3),
+    ("Page #3", "page", "", 3),
+    ("age: 5", "age", "", 5),
+    ("limit=10", "limit", "", 10),
     ("delta -5", "delta", "", -5),
 ]
 NO_UNITS = [
@@ -436,6 +439,7 @@ NO_UNITS = [
     ("not 5", "not_before", "", 5),
     ("half 5", "half", "", 5),
     ("delta-5", "delta", "", -5),
+    ("delta=-5", "delta", "", -5),
     ("minus 5 items", "items", "", 5),
     ("count 5 count 6", "count", "", 5),
     # no group of thousands begins with a zero

@@ -169,7 +169,7 @@ def _readings(text: str, whole: bool) -> set[Decimal]:
 
 def _is_asked_for(found: re.Match[str], label: Label) -> bool:
     """Whether what stands beside a number is the name of its parameter, the unit that the parameter names, or the thing that it counts."""
-    before, after = _bare(found[1]), _bare(found[4])
+    before, after = _bare(found[1]).rstrip(" :=#"), _bare(found[4])
     parts = list(tokens(label.name))
     if (not before and not after) or _TURNING & set(_without_in(parts)):
         return False
