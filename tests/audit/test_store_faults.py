@@ -88,7 +88,8 @@ def faulty(monkeypatch: pytest.MonkeyPatch) -> Iterator[Faults]:
 
     def connect_faulty(*args: Any, **options: Any) -> Any:
         FAULTS.pass_by()
-        return connect(*args, **options, factory=FaultyConnection)
+        factory = type("Faulty", (FaultyConnection, options.pop("factory", sqlite3.Connection)), {})
+        return connect(*args, **options, factory=factory)
 
     monkeypatch.setattr(sqlite3, "connect", connect_faulty)
     yield FAULTS

@@ -6,9 +6,10 @@ import atexit
 import ctypes
 import os
 import sqlite3
+import sys
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, Final, Literal, TypeVar
 
@@ -18,7 +19,7 @@ from toolbox.audit.log import warn
 from toolbox.audit.store.addresses import Address
 from toolbox.audit.store.engines import has_wal_fault, reading_engine, writing_engine
 from toolbox.audit.store.migrations import Step, apply, refuse_newer, version_of
-from toolbox.audit.store.problems import is_foreign, store_error
+from toolbox.audit.store.problems import interruption, is_foreign, store_error
 from toolbox.audit.store.sessions import Session, life_of, this_session
 from toolbox.audit.store.tables import sessions
 from toolbox.audit.store.turns import FileTurn, Turns, Waiting
@@ -70,11 +71,16 @@ class Database:
         _all.add(self)
 
     def _reset(self) -> None:
-        self._turns: Turns[Any] = Turns(self._commit)
+        self._turns: Turns[Any] = Turns(self._commit, self._settle)
         self._engine: Engine | None = None
         self._readers: Engine | None = None
         self._writer: Connection | None = None
-        self._leaving: list[Connection] = []
+        # The sessions of connections that this store had: where one was given up after a fault, its calls may still run.
+        self._own: set[str] = set()
+        # The driver's own connection: what closes it for certain, wherever the engine was interrupted.
+        self._raw: Any = None
+        # Whether the connection may be inside a transaction that nobody is in any more.
+        self._is_open = False
         self._guard: FileTurn | None = None
         self._file: tuple[int, int] | None = None
         self._down_until = 0.0
@@ -97,8 +103,7 @@ class Database:
             StoreError: it could not be done, and has changed nothing; with the reason "outcome_unknown" it may have.
         """
         self._refuse_closed(writes=True)
-        with self._turns.alone():
-            return self._in_transaction(work, is_repeatable=False)
+        return self._turns.alone(lambda: self._in_transaction(work, is_repeatable=False))
 
     def read(self, work: Callable[[Connection], _R]) -> _R:
         """Do work that only reads, in one view of the data.
@@ -110,26 +115,38 @@ class Database:
         self._turns.refuse_nested()
         if not self.address.read_only and self._is_replaced():
             # The tables may not be there. Apart from that, reading needs no right and no room to write.
-            with self._turns.alone():
-                self._in_transaction(lambda _connection: None, is_repeatable=True)
+            self._turns.alone(lambda: self._in_transaction(lambda _connection: None, is_repeatable=True))
         if self.address.is_sqlite and self.address.path is None:
-            with self._turns.alone():
-                return self._in_transaction(work, is_repeatable=False)
-        with self._turns.reading():
-            try:
-                if self._readers is None:
-                    self._readers = reading_engine(self.address, self._timeout_s)
-                with self._readers.connect() as connection:
-                    if self.address.read_only:
-                        self._check_versions(connection)
-                    return work(connection)
-            except Exception as error:
+            return self._turns.alone(lambda: self._in_transaction(work, is_repeatable=False))
+        return self._turns.reading(lambda: self._read(work))
+
+    def _read(self, work: Callable[[Connection], _R]) -> _R:
+        readers, before = self._readers, sys.exception()
+        connection: Connection | None = None
+        try:
+            if readers is None:
+                readers = self._readers = reading_engine(self.address, self._timeout_s)
+            with readers.connect() as connection:
+                if self.address.read_only:
+                    self._check_versions(connection)
+                return work(connection)
+        except BaseException as error:
+            interrupted = interruption(error, before)
+            if interrupted is None:
                 if not is_foreign(error):
                     raise
                 raise store_error(error, self.address) from error
-            finally:
-                if self._is_ending and self._readers is not None:
-                    self._readers.dispose()
+            # The pool may have been interrupted with a lock of its own in its hands: it is not used again.
+            self._readers = None
+            if connection is not None:
+                with suppress(Exception):
+                    connection.invalidate()
+            if interrupted is error:
+                raise
+            raise interrupted from None
+        finally:
+            if self._is_ending and readers is not None:
+                readers.dispose()
 
     def migrate(self, component: str, steps: Sequence[Step]) -> None:
         """Bring a component to the version that its steps make.
@@ -141,23 +158,25 @@ class Database:
         if self.address.read_only:
             self.read(lambda _connection: None)
         else:
-            with self._turns.alone():
-                self._in_transaction(lambda connection: apply(connection, component, steps), is_repeatable=True)
+            self._turns.alone(lambda: self._in_transaction(lambda connection: apply(connection, component, steps), is_repeatable=True))
 
     def release(self) -> None:
         """Write what is queued and let go of every connection; the next use opens them again."""
         if not self.address.read_only:
-            with suppress(StoreError), self._turns.alone(self._timeout_s):
-                with suppress(Exception):
-                    self._turns.drain()
-                if self._writer is not None:
-                    ended = sessions.update().where(sessions.c.id == self.session.id).values(ended_at=time.time())
-                    with suppress(Exception):
-                        self._in_transaction(lambda connection: connection.execute(ended), is_repeatable=False)
-                self._disconnect()
+            with suppress(StoreError):
+                self._turns.alone(self._leave, self._timeout_s)
         if self._readers is not None:
             self._readers.dispose()
             self._readers = None
+
+    def _leave(self) -> None:
+        with suppress(Exception):
+            self._turns.drain()
+        if self._writer is not None:
+            ended = sessions.update().where(sessions.c.id == self.session.id).values(ended_at=time.time())
+            with suppress(Exception):
+                self._in_transaction(lambda connection: connection.execute(ended), is_repeatable=False)
+        self._disconnect()
 
     def end(self) -> None:
         """At the end of the program: as `release`, and whoever still comes leaves nothing open."""
@@ -205,12 +224,14 @@ class Database:
         """Do work and commit it. A lost server is looked for again, where that cannot do a thing twice."""
         until = time.monotonic() + _RETRY_S
         wait = 0.02
+        before = sys.exception()
         if time.monotonic() < self._down_until:
             until = 0.0
         while True:
             stage = "opening"
             try:
                 connection = self._connected()
+                self._is_open = True
                 with self._between_processes():
                     transaction = connection.begin()
                     if not self.address.is_sqlite:
@@ -219,13 +240,17 @@ class Database:
                     result = work(connection)
                     stage = "committing"
                     transaction.commit()
+                self._is_open = False
                 if self._is_ending:
                     self._disconnect()
                 return result
             except BaseException as error:
-                self._undo(is_commit=stage == "committing")
-                if not isinstance(error, Exception):
-                    raise
+                interrupted = interruption(error, before)
+                self._undo(is_commit=stage == "committing", is_interrupted=interrupted is not None)
+                if interrupted is not None:
+                    if interrupted is error:
+                        raise
+                    raise interrupted from None
                 problem = self._translated(error)
                 if not isinstance(problem, StoreError) or problem.reason != "unreachable":
                     raise problem from (error if problem is not error else error.__cause__)
@@ -238,20 +263,28 @@ class Database:
             time.sleep(wait)
             wait = min(wait * 2, 0.5)
 
-    def _undo(self, *, is_commit: bool) -> None:
+    def _undo(self, *, is_commit: bool, is_interrupted: bool) -> None:
         """After a fault: roll back, or give up the connection where that is not sure to work."""
         connection = self._writer
-        if connection is None:
-            return
-        if not is_commit and not connection.invalidated:
+        # An interruption may have left anything half done. What is in memory would be gone with its connection, though.
+        is_sure = not is_interrupted or self.address.path is None
+        if connection is not None and is_sure and not is_commit and not connection.invalidated:
             try:
                 connection.rollback()
+                self._is_open = False
                 return
             except Exception:  # noqa: BLE001, S110 - then the connection is given up
                 pass
         self._disconnect()
+        if is_interrupted:
+            self._engine = None
 
-    def _translated(self, error: Exception) -> Exception:
+    def _settle(self) -> None:
+        """Before the turn is passed on: where an interruption has come between a fault and its end, nothing stays open."""
+        if self._is_open:
+            self._disconnect()
+
+    def _translated(self, error: BaseException) -> BaseException:
         return store_error(error, self.address) if is_foreign(error) else error
 
     def _between_processes(self) -> AbstractContextManager[None]:
@@ -270,7 +303,7 @@ class Database:
 
     def _connected(self) -> Connection:
         """The connection that writes, opened where it is not; the caller has the turn."""
-        if self._writer is not None and not self._writer.invalidated and not self._is_replaced():
+        if self._writer is not None and not self._is_open and not self._writer.invalidated and not self._is_replaced():
             return self._writer
         if self._is_closed:
             # Another thread has closed the store since this one was let in.
@@ -281,8 +314,10 @@ class Database:
             self._readers.dispose()
         if self._engine is None:
             self._engine = writing_engine(self.address, self._timeout_s)
-        connection = self._engine.connect()
+        self._is_open = True
         try:
+            connection = self._writer = self._engine.connect()
+            self._raw = connection.connection.dbapi_connection
             if self.address.is_sqlite and self.address.path is not None:
                 self._settle_journal(connection)
                 self._file = _identity(self.address)
@@ -292,26 +327,29 @@ class Database:
                     apply(connection, component, steps)
                 self._opened(connection, session)
         except BaseException:
-            self._writer = connection
             self._disconnect()
             raise
-        self._writer, self.session = connection, session
+        self.session = session
+        self._own.add(session.id)
+        self._is_open = False
         return connection
 
     def _disconnect(self) -> None:
-        if self._writer is not None:
-            # Kept until it is closed: an interruption on the way would leave a transaction open that nobody knows of.
-            self._leaving.append(self._writer)
-            self._writer = None
-        while self._leaving:
+        # True until all is closed: an interruption on the way would leave a transaction open that nobody knows of.
+        self._is_open = True
+        connection, raw, guard = self._writer, self._raw, self._guard
+        if raw is not None:
             with suppress(Exception):
-                self._leaving[-1].invalidate()
+                raw.close()
+        if connection is not None:
             with suppress(Exception):
-                self._leaving[-1].close()
-            self._leaving.pop()
-        guard, self._guard = self._guard, None
+                connection.invalidate()
+            with suppress(Exception):
+                connection.close()
         if guard is not None:
             guard.close()
+        self._writer = self._raw = self._guard = None
+        self._is_open = False
 
     def _is_replaced(self) -> bool:
         """Whether the file was deleted or another put in its place: what is written to the old one is lost."""
@@ -340,7 +378,7 @@ class Database:
             return
         self._guard = FileTurn(self.address.path, self._timeout_s)
         wanted = "wal" if self._processes == "one" else "delete"
-        others = _is_shared(raw)
+        others = _is_shared(raw, self._own)
         # The journal that another process has chosen stays while that one lives.
         mode = str(raw.execute("PRAGMA journal_mode").fetchone()[0])
         if not others or mode == wanted:
@@ -382,7 +420,7 @@ class Database:
 
     def after_fork_in_child(self) -> None:
         """Forget the parent's connections without closing them: closing would end the parent's transaction, or free its locks."""
-        for kept in (*self._leaving, self._writer, self._engine, self._readers):
+        for kept in (self._raw, self._writer, self._engine, self._readers):
             if kept is not None:
                 _leak(kept)
         self._reset()
@@ -405,15 +443,15 @@ def _identity(address: Address) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _is_shared(raw: sqlite3.Connection) -> bool:
-    """Whether another session that lives on this machine, or may live elsewhere, has the file open."""
+def _is_shared(raw: sqlite3.Connection, own: Collection[str]) -> bool:
+    """Whether a session that is none of this store's own lives on this machine, or may live elsewhere, and has the file open."""
     try:
         rows = raw.execute(
             "SELECT id, host, pid, started_at, process_started, ended_at FROM toolbox_sessions WHERE ended_at IS NULL"
         ).fetchall()
     except sqlite3.OperationalError:
         return False  # a new file
-    return any(life_of(Session(*row)) == "alive" for row in rows)
+    return any(life_of(Session(*row)) == "alive" for row in rows if row[0] not in own)
 
 
 _all: Final[weakref.WeakSet[Database]] = weakref.WeakSet()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import weakref
+from contextlib import suppress
 from typing import Any, Final, Literal
 from urllib.parse import quote
 
@@ -18,6 +20,8 @@ _READERS: Final = 4
 # A server that is gone without a word is noticed within half a minute.
 _KEEPALIVE: Final = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 30_000}
 _CONNECT_S: Final = 5
+_CURSORS: Final = 64
+"""So many are remembered before those that are gone are forgotten."""
 _SETTINGS: Final = (
     # As FULL in WAL mode; with the older journal, the end of a commit is the removal of a file, and that must reach the disk too.
     "synchronous=EXTRA",
@@ -56,10 +60,49 @@ def reading_engine(address: Address, timeout_s: float) -> Engine:
     return _sqlite(address, timeout_s, "DEFERRED", poolclass=QueuePool, pool_size=_READERS, max_overflow=-1)
 
 
+class _Connection(sqlite3.Connection):
+    """A connection whose end nobody holds up.
+
+    SQLite keeps a lock as long as one of its statements is not at its end, also of a connection that was closed; and whoever keeps an
+    exception keeps its cursors. So they end with the transaction, and that before the connection is closed, whoever closes it.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        # No WeakSet: it is told of every end by a function, and an interruption that comes there is lost.
+        self._cursors: list[weakref.ref[sqlite3.Cursor]] = []
+
+    def cursor(self, factory: Any = sqlite3.Cursor) -> Any:
+        made = super().cursor(factory)
+        if len(self._cursors) >= _CURSORS:
+            self._cursors = [known for known in self._cursors if known() is not None]
+        self._cursors.append(weakref.ref(made))
+        return made
+
+    def rollback(self) -> None:
+        for known in self._cursors:
+            cursor = known()
+            if cursor is not None:
+                with suppress(sqlite3.Error):
+                    cursor.close()
+        super().rollback()
+        self._cursors.clear()
+
+    def close(self) -> None:
+        with suppress(sqlite3.Error):
+            self.rollback()
+        super().close()
+
+
 def _sqlite(address: Address, timeout_s: float, begin: Literal["IMMEDIATE", "DEFERRED"], **pool: Any) -> Engine:
     def connect() -> sqlite3.Connection:
         made = sqlite3.connect(
-            _target(address), timeout=timeout_s, isolation_level=None, check_same_thread=False, uri=address.path is not None
+            _target(address),
+            timeout=timeout_s,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=_Connection,
+            uri=address.path is not None,
         )
         try:
             for setting in _SETTINGS:

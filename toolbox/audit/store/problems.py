@@ -12,9 +12,10 @@ from toolbox.audit.store.addresses import Address, may_write
 from toolbox.diagnostics import shorten
 from toolbox.errors import StoreError, ToolboxError
 
-__all__ = ["is_foreign", "store_error"]
+__all__ = ["interruption", "is_foreign", "store_error"]
 
 _LONGEST: Final = 500
+_CHAIN: Final = 50
 
 # Primary result codes of SQLite.
 _SQLITE: Final = {
@@ -77,6 +78,23 @@ def is_foreign(error: BaseException) -> bool:
     if isinstance(error, ToolboxError):
         return False
     return isinstance(error, exc.SQLAlchemyError | sqlite3.Error | OSError | OverflowError | UnicodeError) or _is_of_driver(error)
+
+
+def interruption(error: BaseException, before: BaseException | None) -> BaseException | None:
+    """What has interrupted a work, such as a `KeyboardInterrupt`: the error itself, or what is hidden behind an engine's stumble over it.
+
+    Args:
+        error: what came out of the work.
+        before: what was being handled when the work began.
+    """
+    link: BaseException | None = error
+    for _ in range(_CHAIN):
+        if link is None or link is before:
+            break
+        if not isinstance(link, Exception):
+            return link
+        link = link.__context__
+    return None
 
 
 def _is_of_driver(error: BaseException) -> bool:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final, Generic, TypeVar
 
 from toolbox.errors import StoreError
@@ -15,9 +18,11 @@ from toolbox.errors import StoreError
 __all__ = ["FileTurn", "Turns", "Waiting"]
 
 _T = TypeVar("_T")
+_R = TypeVar("_R")
 
 BATCH: Final = 500
 """How many operations share a commit."""
+_LOOK_S: Final = 1.0
 
 
 class Waiting(Generic[_T]):
@@ -37,19 +42,39 @@ class Waiting(Generic[_T]):
         self.error: StoreError | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Turn:
+    """The right to write, of one thread.
+
+    Attributes:
+        thread: its thread.
+        frame: the call that has it, and that ends with it.
+    """
+
+    thread: int
+    frame: FrameType
+
+
 class Turns(Generic[_T]):
     """Lets one thread at a time write, and one of those that wait commit what all of them have brought.
 
+    An interruption may come between any two steps of a thread, also between the end of its work and the moment at which it passes its turn
+    on. So the lock is held by nothing but `with`, which no interruption splits (a `Condition` has steps in between); the turn
+    is passed on twice, and the second time finds nothing to do; and who is kept waiting looks again after a while.
+
     Args:
         commit: writes and commits the items of all, and marks each of them done.
+        settle: called before a turn is passed on; leaves nothing open that an interruption has left.
     """
 
-    def __init__(self, commit: Callable[[Sequence[Waiting[_T]]], None]) -> None:
+    def __init__(self, commit: Callable[[Sequence[Waiting[_T]]], None], settle: Callable[[], None]) -> None:
         self._commit = commit
-        self._changed = threading.Condition(threading.Lock())
+        self._settle = settle
+        self._lock = threading.Lock()
         self._queue: list[Waiting[_T]] = []
-        self._writer: int | None = None
-        self._readers = 0
+        self._turn: _Turn | None = None
+        self._readers: set[object] = set()
+        self._sleepers: list[threading.Lock] = []
 
     def put(self, item: _T) -> None:
         """Write an item; it is committed when this returns.
@@ -59,75 +84,82 @@ class Turns(Generic[_T]):
         """
         waiting = Waiting(item)
         self.refuse_nested()
-        with self._changed:
+        with self._lock:
             self._queue.append(waiting)
         while not waiting.is_done:
-            batch: list[Waiting[_T]] = []
+            turn = _Turn(threading.get_ident(), _here())
             try:
-                with self._changed:
+                try:
                     # Whoever writes may commit this item too.
-                    self._changed.wait_for(lambda: waiting.is_done or self._writer is None)
-                    if not waiting.is_done:
-                        self._writer = threading.get_ident()
-                        batch = self._queue[:BATCH]
-                        del self._queue[: len(batch)]
-                if batch:
-                    self._commit(batch)
+                    if self._take(turn, waiting):
+                        self._commit(self._queue[:BATCH])
+                finally:
+                    self._pass_on(turn)
             finally:
-                self._pass_on(batch)
+                self._pass_on(turn)
         if waiting.error is not None:
             # Several threads may have to raise it, so each raises its own.
             raise StoreError(waiting.error.reason, waiting.error.message) from waiting.error.__cause__
 
-    @contextmanager
-    def alone(self, seconds: float | None = None) -> Iterator[None]:
-        """Be the one that writes, for something that shares its commit with nothing else; waits at most so long."""
+    def alone(self, work: Callable[[], _R], seconds: float | None = None) -> _R:
+        """Do something that shares its commit with nothing else, as the one that writes; waits for that at most so long.
+
+        Raises:
+            StoreError: the time was too short.
+        """
         self.refuse_nested()
+        turn = _Turn(threading.get_ident(), _here())
         try:
-            with self._changed:
-                if not self._changed.wait_for(lambda: self._writer is None, seconds):
+            try:
+                if not self._take(turn, seconds=seconds):
                     raise StoreError("locked", f"another thread has been inside the store for {seconds} s")
-                self._writer = threading.get_ident()
-            yield
+                return work()
+            finally:
+                self._pass_on(turn)
         finally:
-            self._pass_on([])
+            self._pass_on(turn)
 
     def drain(self) -> None:
         """In one's turn, commit what is queued and waited for by nobody any more: its caller was interrupted."""
-        while self._queue:
-            with self._changed:
-                batch = self._queue[:BATCH]
-                del self._queue[: len(batch)]
+        while batch := self._queue[:BATCH]:
             self._commit(batch)
+            with self._lock:
+                self._clear()
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Count as one that reads, so that no fork comes in between."""
-        with self._changed:
-            self._readers += 1
+    def reading(self, work: Callable[[], _R]) -> _R:
+        """Do something that reads, counted so that no fork comes in between."""
+        reader = object()
         try:
-            yield
+            try:
+                with self._lock:
+                    self._readers.add(reader)
+                return work()
+            finally:
+                self._read(reader)
         finally:
-            with self._changed:
-                self._readers -= 1
-                self._changed.notify_all()
+            self._read(reader)
 
     @property
     def is_mine(self) -> bool:
         """Whether it is this thread's turn to write."""
-        return self._writer == threading.get_ident()
+        turn = self._turn
+        return turn is not None and turn.thread == threading.get_ident()
 
     def hold(self, seconds: float) -> None:
         """Before a fork: wait until nobody is inside an engine, and keep everybody out; else its locks would stay shut in the child."""
-        self._changed.acquire()
         until = time.monotonic() + seconds
-        while not self.is_mine and (self._writer is not None or self._readers):
-            if not self._changed.wait(until - time.monotonic()):
-                break
+        while True:
+            self._lock.acquire()
+            left = until - time.monotonic()
+            if self.is_mine or (self._turn is None and not self._readers) or left <= 0:
+                return
+            sleeper = self._sleeper()
+            self._lock.release()
+            sleeper.acquire(timeout=min(left, _LOOK_S))
 
     def let_go(self) -> None:
         """After a fork, in the parent."""
-        self._changed.release()
+        self._lock.release()
 
     def refuse_nested(self) -> None:
         """Refuse a use of the store inside its own transaction.
@@ -135,18 +167,75 @@ class Turns(Generic[_T]):
         Raises:
             StoreError: it is such a use.
         """
-        if self.is_mine:
-            raise StoreError(
-                "misused", "the store was used inside its own transaction: use the connection that was given, or do it afterwards"
-            )
+        turn = self._turn
+        if turn is None or turn.thread != threading.get_ident():
+            return
+        frame: FrameType | None = _here()
+        while frame is not None:
+            if frame is turn.frame:
+                raise StoreError(
+                    "misused", "the store was used inside its own transaction: use the connection that was given, or do it afterwards"
+                )
+            frame = frame.f_back
+        # The call that had the turn has ended, and was interrupted so often that it could not pass it on.
+        self._pass_on(turn)
 
-    def _pass_on(self, batch: Sequence[Waiting[_T]]) -> None:
-        with self._changed:
-            if self.is_mine:
-                # Where the commit was interrupted, the others' items are somebody else's to commit.
-                self._queue[:0] = [waiting for waiting in batch if not waiting.is_done]
-                self._writer = None
-                self._changed.notify_all()
+    # -- the turn ----------------------------------------------------------------------------------------------------------------
+
+    def _take(self, turn: _Turn, waiting: Waiting[_T] | None = None, seconds: float | None = None) -> bool:
+        """Wait for the turn, and take it; False where what was waited for is done, or the time was too short."""
+        until = None if seconds is None else time.monotonic() + seconds
+        while True:
+            with self._lock:
+                if waiting is not None and waiting.is_done:
+                    return False
+                if self._turn is None:
+                    self._turn = turn
+                    return True
+                sleeper = self._sleeper()
+            left = _LOOK_S if until is None else until - time.monotonic()
+            if left <= 0:
+                return False
+            sleeper.acquire(timeout=min(left, _LOOK_S))
+
+    def _pass_on(self, turn: _Turn) -> None:
+        if self._turn is not turn:
+            return
+        try:
+            self._settle()
+        finally:
+            with self._lock:
+                if self._turn is turn:
+                    # Where the commit was interrupted, what is left of it is somebody else's to commit.
+                    self._clear()
+                    self._wake()
+                    self._turn = None
+
+    def _clear(self) -> None:
+        self._queue[:] = [waiting for waiting in self._queue if not waiting.is_done]
+
+    def _read(self, reader: object) -> None:
+        with self._lock:
+            self._readers.discard(reader)
+            self._wake()
+
+    # -- waiting, with the lock --------------------------------------------------------------------------------------------------
+
+    def _sleeper(self) -> threading.Lock:
+        """A lock that is shut until somebody is woken; waited for without the lock of the turns."""
+        sleeper = threading.Lock()
+        sleeper.acquire()
+        self._sleepers.append(sleeper)
+        return sleeper
+
+    def _wake(self) -> None:
+        while self._sleepers:
+            self._sleepers.pop(0).release()
+
+
+def _here() -> FrameType:
+    """The caller's frame."""
+    return sys._getframe(1)  # noqa: SLF001 - inspect.currentframe gives its own caller's, and may give none
 
 
 class FileTurn:
