@@ -407,7 +407,7 @@ def name_text(name: str) -> str:
     >>> name_text("search"), name_text("")
     ('search', '""')
     """
-    return name if name.strip() else json.dumps(name)
+    return name if name.strip(" ") else json.dumps(name)
 
 
 def time_text(moment: float) -> str:
