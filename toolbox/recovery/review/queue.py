@@ -32,7 +32,7 @@ from toolbox.recovery.review.misuse import (
     member,
     person,
 )
-from toolbox.recovery.review.running import Ends, Run, claim, run, run_async, step_of, tool_of, unchanged, whole
+from toolbox.recovery.review.running import Claim, Ends, Run, claim, run, run_async, step_of, tool_of, unchanged, whole
 from toolbox.recovery.review.shown import (
     Proposal,
     attempts_of,
@@ -369,7 +369,7 @@ class ReviewQueue:
             "secrets": given.secrets,
             "changes": plain_changes(given.report),
         }
-        self._ends.catch_up()
+        self._ends.catch_up(item_id)
         corrected = self._book.take(item_id, ReviewStep.CORRECT, who, change=lambda _: changed)
         return self.approve(item_id, by=who, shown_hash=corrected.hash, registry=registry) if approve else corrected
 
@@ -400,7 +400,7 @@ class ReviewQueue:
         if tool is not None and item.position.state in (ReviewState.WAITING, ReviewState.CORRECTED):
             as_shown(item)
             unchanged(tool, item, self._known(item_id))
-        self._ends.catch_up()
+        self._ends.catch_up(item_id)
         return self._decided(self._book.take(item_id, ReviewStep.APPROVE, who, change=as_shown))
 
     def reject(self, item_id: str, *, by: str, reason: str = "") -> ReviewItem:
@@ -410,7 +410,7 @@ class ReviewQueue:
             ReviewError: it may not be rejected any more.
         """
         check("reason", reason, is_text(reason), "text")
-        self._ends.catch_up()
+        self._ends.catch_up(item_id)
         return self._decided(self._book.take(item_id, ReviewStep.REJECT, person(by), note=reason or None))
 
     def resolve(self, item_id: str, outcome: Literal["done", "failed", "not_run"], *, by: str, reason: str = "") -> ReviewItem:
@@ -432,6 +432,7 @@ class ReviewQueue:
         return self._book.take(item_id, step, person(by), note=reason or None)
 
     def expire(self) -> list[ReviewItem]:
+        self._ends.catch_up(item_id)
         """Put on record whose time has run out, and which runs were lost; deliver dead letters that are owed. To be called now and then.
 
         Returns:
@@ -440,7 +441,7 @@ class ReviewQueue:
         Raises:
             StoreError: the queue cannot be read or written.
         """
-        self._ends.catch_up()
+        self._ends.write_all()
         moved = []
         for item_id, step in self._book.overdue():
             try:
@@ -528,7 +529,8 @@ class ReviewQueue:
             TypeError: the registry is none, or what is said about the call is no such thing.
         """
         who, own = person(by), Call(None, context, timeout_s, metadata)
-        return self._forgotten(run(self._claimed(registry, item_id, who, secrets, own), self._ends, who), item_id)
+        claiming = partial(self._claimed, registry, item_id, who, secrets, own)
+        return self._forgotten(run(claiming, self._ends, who), item_id)
 
     async def arun(
         self,
@@ -547,10 +549,10 @@ class ReviewQueue:
         claiming = partial(self._claimed, registry, item_id, who, secrets, own)
         return self._forgotten(await run_async(claiming, self._ends, who), item_id)
 
-    def _claimed(self, registry: Tools, item_id: str, who: str, secrets: Mapping[str, Any] | None, own: Call) -> Run:
+    def _claimed(self, registry: Tools, item_id: str, who: str, secrets: Mapping[str, Any] | None, own: Call, made: Claim) -> Run:
         check("secrets", secrets, is_mapping(secrets), "the values of secret arguments by name")
-        self._ends.catch_up()
-        return claim(self._book, registry, item_id, who, self._known(item_id), secrets, own)
+        self._ends.catch_up(item_id)
+        return claim(self._book, registry, item_id, who, self._known(item_id), secrets, own, made)
 
     def _forgotten(self, result: ToolResult, item_id: str) -> ToolResult:
         """The result; what is secret of an item that has run is not needed any more, however it ended."""
