@@ -316,10 +316,10 @@ class Book:
 
     # -- dead letters ------------------------------------------------------------------------------------------------------------
 
-    def owed(self) -> list[ReviewItem]:
-        """Items of which a dead letter is owed and has not been delivered yet, whichever process has decided about them."""
+    def owed(self, limit: int) -> list[ReviewItem]:
+        """Items of which a dead letter is owed and has not been delivered yet, whichever process has decided about them; some of them."""
         states = [state.value for state in self.bury]
-        wanted = select(items).where(items.c.state.in_(states), items.c.letter == 0).order_by(items.c.updated_at)
+        wanted = select(items).where(items.c.state.in_(states), items.c.letter == 0).order_by(items.c.updated_at).limit(limit)
         return self.store.read(lambda connection: [item_of(row) for row in connection.execute(wanted).mappings()])
 
     def delivered(self, item_id: str) -> None:

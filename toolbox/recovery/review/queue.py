@@ -58,6 +58,8 @@ _WEEK: Final = 7 * 86_400.0
 _DAY: Final = 86_400.0
 _SECRETS_KEPT: Final = 1_000
 _SHORTEST_LOOK: Final = 0.001
+_OWED_WITH_A_STEP: Final = 3
+_OWED_AT_ONCE: Final = 100
 _DECIDED: Final = frozenset({ReviewState.APPROVED, ReviewState.REJECTED, ReviewState.EXPIRED})
 _SETTLING: Final = {
     "done": ReviewStep.SETTLE_DONE,
@@ -86,8 +88,9 @@ class ReviewQueue:
             item, so that it holds whoever decides.
         dead_letters: takes an item that the store cannot take, and those that `bury` names: any callable, or the path of a file. By default
             a file beside a store in a file, else ``toolbox-dead-letters.jsonl`` in the current folder.
-        bury: the states, of ``"rejected"`` and ``"expired"``, of which a dead letter is written too, whoever has decided; by `expire`, and
-            by whatever this process decides.
+        bury: the states, of ``"rejected"`` and ``"expired"``, of which a dead letter is written too, whoever has decided. A step of this
+            process delivers its own letter and at most three others that are owed, `expire` all that are owed; either stops as soon as
+            `dead_letters` fails.
         unknown_after_s: after how long a run on another machine that has not ended counts as unknown.
         clock: the time, in seconds since the epoch.
 
@@ -429,11 +432,13 @@ class ReviewQueue:
         if step is None:
             raise ReviewError("misused", f"outcome={shorten(outcome)}: expected 'done', 'failed' or 'not_run'", item_id)
         check("reason", reason, is_text(reason), "text")
+        self._ends.catch_up(item_id)
         return self._book.take(item_id, step, person(by), note=reason or None)
 
     def expire(self) -> list[ReviewItem]:
-        self._ends.catch_up(item_id)
         """Put on record whose time has run out, and which runs were lost; deliver dead letters that are owed. To be called now and then.
+
+        Letters are delivered until `dead_letters` fails; what is left stays owed until the next time.
 
         Returns:
             The items that have expired or were lost.
@@ -576,7 +581,7 @@ class ReviewQueue:
 
     def _decided(self, item: ReviewItem) -> ReviewItem:
         self._announce(item)
-        self._pay()
+        self._pay(_OWED_WITH_A_STEP, item)
         return item
 
     def _announce(self, item: ReviewItem) -> None:
@@ -611,16 +616,29 @@ class ReviewQueue:
             return False
         return True
 
-    def _pay(self) -> None:
-        """Deliver the dead letters that are owed; what cannot be delivered stays owed."""
+    def _pay(self, most: int | None = None, own: ReviewItem | None = None) -> None:
+        """Deliver dead letters that are owed, oldest first but one's own before them, until the sink fails; the others stay owed.
+
+        Args:
+            most: at most so many beside one's own.
+            own: the item that has just been decided.
+        """
         if not self._book.bury:
             return
         try:
-            for item in self._book.owed():
-                if self._deliver(item):
-                    self._book.delivered(item.id)
+            if own is not None and own.state in self._book.bury and not self._paid(own):
+                return
+            while items := self._book.owed(_OWED_AT_ONCE if most is None else most):
+                if not all(map(self._paid, items)) or most is not None:
+                    return
         except StoreError as error:
             warn("dead_letters_wait", error=error.reason)
+
+    def _paid(self, item: ReviewItem) -> bool:
+        if not self._deliver(item):
+            return False
+        self._book.delivered(item.id)
+        return True
 
     def __repr__(self) -> str:
         return f"<ReviewQueue on {self._book.store!r}>"
