@@ -1422,11 +1422,13 @@ def test_an_end_that_cannot_be_written_waits(local: AuditStore) -> None:
 
     item_id = approved(desk.registry, desk.queue, "breaks", {})
     assert desk.queue.run(desk.registry, item_id).value == "done"
-    assert desk.queue.get(item_id).run is RunState.RUNNING
-    with pytest.raises(ReviewError, match="is being run"):
+    assert desk.queue.get(item_id).run is RunState.DONE
+    with pytest.raises(ReviewError, match="was run already"):
         desk.queue.run(desk.registry, item_id)
+    assert [event.step for event in desk.queue.events(item_id)][-1] is ReviewStep.CLAIM
     flaky.fails = ""
     desk.queue.expire()
+    assert [event.step for event in desk.queue.events(item_id)][-1] is ReviewStep.DONE
     assert desk.queue.get(item_id).run is RunState.DONE
 
 

@@ -173,6 +173,39 @@ def test_what_was_rejected_or_has_expired_is_a_letter_too(tmp_path: Path) -> Non
         assert len(taken) == 3
 
 
+def test_a_sink_that_fails_is_not_asked_again_and_again(tmp_path: Path) -> None:
+    """A step asks it once, and once it works, a step delivers its own letter and a few that are owed; `expire` delivers them all."""
+    taken: list[str] = []
+    calls, is_broken = 0, True
+
+    def sink(item: ReviewItem) -> None:
+        nonlocal calls
+        calls += 1
+        if is_broken:
+            raise OSError("no")
+        taken.append(item.id)
+
+    with AuditStore(tmp_path / "audit.db") as store:
+        queue = ReviewQueue(store, dead_letters=sink, bury=["rejected"])
+        registry = Registry(review=queue)
+        registry.register(pay, approval="always")
+        ids = [waiting(queue, registry, number).id for number in range(20)]
+        for item_id in ids[:12]:
+            queue.reject(item_id, by="ada")
+        assert calls == queue.failed_letters == 12
+        queue.expire()
+        assert calls == 13
+        is_broken = False
+        queue.reject(ids[12], by="ada")
+        assert taken == [ids[12], *ids[:3]]
+        queue.expire()
+        assert sorted(taken) == sorted(ids[:13])
+        is_broken, calls = True, 0
+        queue.reject(ids[13], by="ada")
+        queue.reject(ids[14], by="ada")
+        assert calls == 2
+
+
 def test_where_letters_go_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside a store that is a file; a path may be given, and what is no sink is refused."""
     with AuditStore(tmp_path / "a.db") as store:

@@ -16,7 +16,7 @@ from toolbox.errors import ReviewError
 from toolbox.recovery.review.item import ReviewEvent, ReviewItem
 from toolbox.recovery.review.rows import LONGEST_TEXT, Row, event_of, event_row, item_of, item_row, runner_of, runner_text
 from toolbox.recovery.review.states import ENDED, EXPIRING, STEPS, Position, ReviewState, ReviewStep, RunState, after
-from toolbox.recovery.review.surroundings import ALIVE, MACHINE, Store
+from toolbox.recovery.review.surroundings import ALIVE, KEPT, MACHINE, End, Store
 from toolbox.recovery.review.tables import COMPONENT, MIGRATIONS, events, items
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ class Book:
                     if known.position not in ENDED:
                         connection.execute(update(items).where(items.c.id == known.id).values(repeats=items.c.repeats + 1))
                         return replace(known, repeats=known.repeats + 1), False
-                    self._write(connection, row, item_of(row), ReviewStep.EXPIRE, MACHINE)
+                    end = _kept(row)
+                    step, by, note = (ReviewStep.EXPIRE, MACHINE, None) if end is None else (end.step, end.by, end.note)
+                    self._write(connection, row, item_of(row), step, by, note=note)
                 engine = postgresql if connection.dialect.name == "postgresql" else sqlite
                 made = engine.insert(items).values(**item_row(item), letter=0).on_conflict_do_nothing().returning(items.c.id)
                 # Not every driver says how many rows an insert has made.
@@ -122,6 +124,10 @@ class Book:
                 if now.position != STEPS[step][1]:
                     raise ReviewError("illegal_step", f"the time of the item {item_id} has not run out", item_id)
                 now = stored
+            elif (end := _kept(row)) is not None:
+                # How it ended is known, and was not on record yet.
+                row = self._write(connection, row, stored, end.step, end.by, note=end.note)
+                now = item_of(row)
             elif now.run is not stored.run:
                 # That it was lost is seen now, and was not on record yet.
                 row = self._write(connection, row, stored, ReviewStep.LOSE, MACHINE)
@@ -181,6 +187,9 @@ class Book:
     def _as_it_is(self, row: Row) -> ReviewItem:
         """The item where it stands now: time may have run out, or a process ended, without anybody having written so."""
         item = item_of(row)
+        end = _kept(row)
+        if end is not None:
+            return replace(item, state=STEPS[end.step][1].state, run=STEPS[end.step][1].run)
         if item.position in EXPIRING and item.expires_at is not None and item.expires_at <= self.clock():
             return replace(item, state=ReviewState.EXPIRED)
         if item.run is RunState.RUNNING and self._is_lost(row):
@@ -202,12 +211,37 @@ class Book:
         Raises:
             ReviewError: there is none with this id.
         """
+        item = self._as_it_is(self._read(item_id))
+        if item.run is RunState.UNKNOWN:
+            # It may have ended between the look at its row and the look at what this process runs.
+            item = self._as_it_is(self._read(item_id))
+        return item
+
+    def _read(self, item_id: str) -> Row:
         row = None
         if is_id(item_id):
             row = self.store.read(lambda connection: _row(connection, items.c.id == item_id, for_update=False))
         if row is None:
             raise _not_found(item_id)
-        return self._as_it_is(row)
+        return row
+
+    def kept(self, item_id: str | None = None) -> list[End]:
+        """The ends of this process's runs that are not on record yet: of one item, or of all that are in this book."""
+        if not KEPT or not (item_id is None or is_id(item_id)):
+            return []
+        wanted = items.c.run == RunState.RUNNING.value if item_id is None else items.c.id == item_id
+
+        def work(connection: Connection) -> list[End]:
+            rows = connection.execute(select(items.c.run, items.c.claim, items.c.runner).where(wanted)).mappings()
+            return [end for end in map(_kept, rows) if end is not None]
+
+        return self.store.read(work)
+
+    def has(self, end: End) -> bool:
+        """Whether an end is on record."""
+        here = and_(events.c.item_id == end.item_id, events.c.position > end.revision)
+        wanted = select(events.c.position).where(here, events.c.step == end.step.value, events.c.by == text_column(end.by, 200))
+        return self.store.read(lambda connection: connection.scalar(wanted.limit(1))) is not None
 
     def find(self, beginning: str) -> list[str]:
         """The ids that begin so, at most a few of them."""
@@ -239,7 +273,8 @@ class Book:
         if run is RunState.UNKNOWN:
             wanted = wanted.where(items.c.run.in_((RunState.UNKNOWN.value, RunState.RUNNING.value)))
         elif run is not None:
-            wanted = wanted.where(items.c.run == run.value)
+            # Of some that are running by what is on record, the end is known.
+            wanted = wanted.where(items.c.run.in_((run.value, RunState.RUNNING.value) if KEPT else (run.value,)))
 
         def work(connection: Connection) -> list[ReviewItem]:
             found: list[ReviewItem] = []
@@ -281,10 +316,10 @@ class Book:
 
     # -- dead letters ------------------------------------------------------------------------------------------------------------
 
-    def owed(self) -> list[ReviewItem]:
-        """Items of which a dead letter is owed and has not been delivered yet, whichever process has decided about them."""
+    def owed(self, limit: int) -> list[ReviewItem]:
+        """Items of which a dead letter is owed and has not been delivered yet, whichever process has decided about them; some of them."""
         states = [state.value for state in self.bury]
-        wanted = select(items).where(items.c.state.in_(states), items.c.letter == 0).order_by(items.c.updated_at)
+        wanted = select(items).where(items.c.state.in_(states), items.c.letter == 0).order_by(items.c.updated_at).limit(limit)
         return self.store.read(lambda connection: [item_of(row) for row in connection.execute(wanted).mappings()])
 
     def delivered(self, item_id: str) -> None:
@@ -294,6 +329,16 @@ class Book:
 
 _RUNS: Final = frozenset({ReviewStep.CLAIM, ReviewStep.RELEASE, ReviewStep.DONE, ReviewStep.FAIL, ReviewStep.LOSE})
 _STEP_TO: Final[dict[Position, ReviewStep]] = {STEPS[step][1]: step for step in (ReviewStep.EXPIRE, ReviewStep.LOSE)}
+
+
+def _kept(row: Row) -> End | None:
+    """How the run of an item has ended, where this process knows it and it is not on record yet."""
+    end = KEPT.get(row["claim"]) if KEPT and row["run"] == RunState.RUNNING.value else None
+    if end is None:
+        return None
+    runner = runner_of(row)
+    # After a fork, the ends of the parent are the parent's to write.
+    return end if runner is not None and runner.pid == os.getpid() else None
 
 
 def is_id(text: Any) -> bool:

@@ -32,7 +32,7 @@ from toolbox.recovery.review.misuse import (
     member,
     person,
 )
-from toolbox.recovery.review.running import Ends, Run, claim, run, run_async, step_of, tool_of, unchanged, whole
+from toolbox.recovery.review.running import Claim, Ends, Run, claim, run, run_async, step_of, tool_of, unchanged, whole
 from toolbox.recovery.review.shown import (
     Proposal,
     attempts_of,
@@ -58,6 +58,8 @@ _WEEK: Final = 7 * 86_400.0
 _DAY: Final = 86_400.0
 _SECRETS_KEPT: Final = 1_000
 _SHORTEST_LOOK: Final = 0.001
+_OWED_WITH_A_STEP: Final = 3
+_OWED_AT_ONCE: Final = 100
 _DECIDED: Final = frozenset({ReviewState.APPROVED, ReviewState.REJECTED, ReviewState.EXPIRED})
 _SETTLING: Final = {
     "done": ReviewStep.SETTLE_DONE,
@@ -86,8 +88,9 @@ class ReviewQueue:
             item, so that it holds whoever decides.
         dead_letters: takes an item that the store cannot take, and those that `bury` names: any callable, or the path of a file. By default
             a file beside a store in a file, else ``toolbox-dead-letters.jsonl`` in the current folder.
-        bury: the states, of ``"rejected"`` and ``"expired"``, of which a dead letter is written too, whoever has decided; by `expire`, and
-            by whatever this process decides.
+        bury: the states, of ``"rejected"`` and ``"expired"``, of which a dead letter is written too, whoever has decided. A step of this
+            process delivers its own letter and at most three others that are owed, `expire` all that are owed; either stops as soon as
+            `dead_letters` fails.
         unknown_after_s: after how long a run on another machine that has not ended counts as unknown.
         clock: the time, in seconds since the epoch.
 
@@ -369,7 +372,7 @@ class ReviewQueue:
             "secrets": given.secrets,
             "changes": plain_changes(given.report),
         }
-        self._ends.catch_up()
+        self._ends.catch_up(item_id)
         corrected = self._book.take(item_id, ReviewStep.CORRECT, who, change=lambda _: changed)
         return self.approve(item_id, by=who, shown_hash=corrected.hash, registry=registry) if approve else corrected
 
@@ -400,7 +403,7 @@ class ReviewQueue:
         if tool is not None and item.position.state in (ReviewState.WAITING, ReviewState.CORRECTED):
             as_shown(item)
             unchanged(tool, item, self._known(item_id))
-        self._ends.catch_up()
+        self._ends.catch_up(item_id)
         return self._decided(self._book.take(item_id, ReviewStep.APPROVE, who, change=as_shown))
 
     def reject(self, item_id: str, *, by: str, reason: str = "") -> ReviewItem:
@@ -410,7 +413,7 @@ class ReviewQueue:
             ReviewError: it may not be rejected any more.
         """
         check("reason", reason, is_text(reason), "text")
-        self._ends.catch_up()
+        self._ends.catch_up(item_id)
         return self._decided(self._book.take(item_id, ReviewStep.REJECT, person(by), note=reason or None))
 
     def resolve(self, item_id: str, outcome: Literal["done", "failed", "not_run"], *, by: str, reason: str = "") -> ReviewItem:
@@ -429,10 +432,13 @@ class ReviewQueue:
         if step is None:
             raise ReviewError("misused", f"outcome={shorten(outcome)}: expected 'done', 'failed' or 'not_run'", item_id)
         check("reason", reason, is_text(reason), "text")
+        self._ends.catch_up(item_id)
         return self._book.take(item_id, step, person(by), note=reason or None)
 
     def expire(self) -> list[ReviewItem]:
         """Put on record whose time has run out, and which runs were lost; deliver dead letters that are owed. To be called now and then.
+
+        Letters are delivered until `dead_letters` fails; what is left stays owed until the next time.
 
         Returns:
             The items that have expired or were lost.
@@ -440,7 +446,7 @@ class ReviewQueue:
         Raises:
             StoreError: the queue cannot be read or written.
         """
-        self._ends.catch_up()
+        self._ends.write_all()
         moved = []
         for item_id, step in self._book.overdue():
             try:
@@ -528,7 +534,8 @@ class ReviewQueue:
             TypeError: the registry is none, or what is said about the call is no such thing.
         """
         who, own = person(by), Call(None, context, timeout_s, metadata)
-        return self._forgotten(run(self._claimed(registry, item_id, who, secrets, own), self._ends, who), item_id)
+        claiming = partial(self._claimed, registry, item_id, who, secrets, own)
+        return self._forgotten(run(claiming, self._ends, who), item_id)
 
     async def arun(
         self,
@@ -547,10 +554,10 @@ class ReviewQueue:
         claiming = partial(self._claimed, registry, item_id, who, secrets, own)
         return self._forgotten(await run_async(claiming, self._ends, who), item_id)
 
-    def _claimed(self, registry: Tools, item_id: str, who: str, secrets: Mapping[str, Any] | None, own: Call) -> Run:
+    def _claimed(self, registry: Tools, item_id: str, who: str, secrets: Mapping[str, Any] | None, own: Call, made: Claim) -> Run:
         check("secrets", secrets, is_mapping(secrets), "the values of secret arguments by name")
-        self._ends.catch_up()
-        return claim(self._book, registry, item_id, who, self._known(item_id), secrets, own)
+        self._ends.catch_up(item_id)
+        return claim(self._book, registry, item_id, who, self._known(item_id), secrets, own, made)
 
     def _forgotten(self, result: ToolResult, item_id: str) -> ToolResult:
         """The result; what is secret of an item that has run is not needed any more, however it ended."""
@@ -574,7 +581,7 @@ class ReviewQueue:
 
     def _decided(self, item: ReviewItem) -> ReviewItem:
         self._announce(item)
-        self._pay()
+        self._pay(_OWED_WITH_A_STEP, item)
         return item
 
     def _announce(self, item: ReviewItem) -> None:
@@ -609,16 +616,29 @@ class ReviewQueue:
             return False
         return True
 
-    def _pay(self) -> None:
-        """Deliver the dead letters that are owed; what cannot be delivered stays owed."""
+    def _pay(self, most: int | None = None, own: ReviewItem | None = None) -> None:
+        """Deliver dead letters that are owed, oldest first but one's own before them, until the sink fails; the others stay owed.
+
+        Args:
+            most: at most so many beside one's own.
+            own: the item that has just been decided.
+        """
         if not self._book.bury:
             return
         try:
-            for item in self._book.owed():
-                if self._deliver(item):
-                    self._book.delivered(item.id)
+            if own is not None and own.state in self._book.bury and not self._paid(own):
+                return
+            while items := self._book.owed(_OWED_AT_ONCE if most is None else most):
+                if not all(map(self._paid, items)) or most is not None:
+                    return
         except StoreError as error:
             warn("dead_letters_wait", error=error.reason)
+
+    def _paid(self, item: ReviewItem) -> bool:
+        if not self._deliver(item):
+            return False
+        self._book.delivered(item.id)
+        return True
 
     def __repr__(self) -> str:
         return f"<ReviewQueue on {self._book.store!r}>"

@@ -30,14 +30,14 @@ from toolbox.recording import in_thread
 from toolbox.recovery.review.item import ReviewItem
 from toolbox.recovery.review.shown import examine, hash_of
 from toolbox.recovery.review.states import ReviewStep, after
-from toolbox.recovery.review.surroundings import ALIVE, Tools
+from toolbox.recovery.review.surroundings import ALIVE, KEPT, End, Tools
 from toolbox.results import ToolResult
 from toolbox.tools import Tool
 
 if TYPE_CHECKING:
     from toolbox.recovery.review.book import Book
 
-__all__ = ["Ends", "Run", "claim", "run", "run_async"]
+__all__ = ["Claim", "Ends", "Run", "claim", "run", "run_async"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,19 @@ class Run:
     services: Services = field(repr=False)
     call: Call
     claim: str
+
+
+@dataclass(slots=True)
+class Claim:
+    """What somebody claims who may be interrupted at any moment.
+
+    Attributes:
+        run: what is claimed, or is about to be.
+        is_started: whether the function may have been started.
+    """
+
+    run: Run | None = None
+    is_started: bool = False
 
 
 def tool_of(tools: Tools, item: ReviewItem) -> Tool:
@@ -108,7 +121,16 @@ def unchanged(tool: Tool, item: ReviewItem, known: Mapping[str, Any]) -> None:
     )
 
 
-def claim(book: Book, tools: Tools, item_id: str, by: str, known: Mapping[str, Any], secrets: Mapping[str, Any] | None, own: Call) -> Run:
+def claim(
+    book: Book,
+    tools: Tools,
+    item_id: str,
+    by: str,
+    known: Mapping[str, Any],
+    secrets: Mapping[str, Any] | None,
+    own: Call,
+    made: Claim,
+) -> Run:
     """Check an approved item once more, and claim it: from here on nobody else can.
 
     Args:
@@ -119,6 +141,7 @@ def claim(book: Book, tools: Tools, item_id: str, by: str, known: Mapping[str, A
         known: the values of its secrets that are still in memory.
         secrets: those that are given.
         own: what whoever runs it says about the call.
+        made: is told of the claim before it is made.
 
     Raises:
         ReviewError: it may not be run.
@@ -140,16 +163,18 @@ def claim(book: Book, tools: Tools, item_id: str, by: str, known: Mapping[str, A
             raise ReviewError("illegal_step", f"the item {item_id} was changed at this very moment; look at it again", item_id)
         return {}
 
+    made.run = Run(item, tool, {**item.arguments, **values}, tools.services, call, runner.id)
     ALIVE.add(runner.id)
     try:
         claimed = book.take(item_id, ReviewStep.CLAIM, by, change=still, runner=runner)
-    except BaseException as error:
+    except (ReviewError, StoreError) as error:
         if isinstance(error, StoreError):
             # It may have been committed all the same, and nothing has run.
             _given_back(book, item_id, by, runner.id)
         ALIVE.discard(runner.id)
         raise
-    return Run(claimed, tool, {**item.arguments, **values}, tools.services, call, runner.id)
+    made.run = replace(made.run, item=claimed)
+    return made.run
 
 
 def _secrets(item: ReviewItem, known: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -177,19 +202,11 @@ def _given_back(book: Book, item_id: str, by: str, claimed: str) -> None:
 # -- the end -------------------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
-    """How a run ended."""
-
-    item_id: str
-    step: ReviewStep
-    by: str
-    note: str | None
-    claim: str
-
-
 class Ends:
     """Puts the ends of runs on record; one that cannot be written now is kept, and written with the next step.
+
+    An end is kept before it is written, so that whatever is raised on the way, it is known: to this queue, and to any other one of this
+    process that comes upon the item, where the store of this one was closed for instance.
 
     Attributes:
         lost: how many ends could not be put on record.
@@ -198,38 +215,66 @@ class Ends:
     def __init__(self, book: Book) -> None:
         self.book = book
         self.lost = 0
-        self._open: list[_End] = []
         self._lock = threading.Lock()
 
     def put(self, run: Run, step: ReviewStep, by: str, note: str | None) -> None:
-        """Put an end on record; never raises, since the call has had its effect."""
-        end = _End(run.item.id, step, by, note, run.claim)
-        if not self._write(end):
-            with self._lock:
-                self._open.append(end)
+        """Put an end on record; raises nothing but an interruption, since the call has had its effect."""
+        self._write(self._keep(run, step, by, note))
 
-    def catch_up(self) -> None:
-        """Write what could not be written before."""
-        with self._lock:
-            waiting, self._open = self._open, []
-        left = [end for end in waiting if not self._write(end)]
-        if left:
-            with self._lock:
-                self._open += left
+    def leave(self, own: Claim, by: str) -> None:
+        """A run is over, whatever has interrupted it: one of which nothing was said yet has an end that nobody knows."""
+        run = own.run
+        if run is None or run.claim not in ALIVE:
+            return
+        if run.claim in KEPT:
+            ALIVE.discard(run.claim)
+        elif own.is_started:
+            self.put(run, ReviewStep.LOSE, by, "interrupted")
+        else:
+            self.put(run, ReviewStep.RELEASE, by, "given up before it was started")
 
-    def _write(self, end: _End) -> bool:
+    def catch_up(self, item_id: str | None = None) -> None:
+        """Write what could not be written before, of this store and of the item that is about to take a step."""
+        if not KEPT:
+            return
+        for end in tuple(KEPT.values()):
+            if end.store is self.book.store:
+                self._write(end)
+        if item_id is not None:
+            self._write_all(item_id)
+
+    def write_all(self) -> None:
+        """Write every end that this process knows of and that belongs into this book."""
+        self.catch_up()
+        self._write_all(None)
+
+    def _write_all(self, item_id: str | None) -> None:
+        for end in self.book.kept(item_id):
+            self._write(end)
+
+    def _keep(self, run: Run, step: ReviewStep, by: str, note: str | None) -> End:
+        end = End(run.item.id, run.claim, step, by, note, run.item.revision, self.book.store)
+        KEPT[run.claim] = end
+        ALIVE.discard(run.claim)
+        return end
+
+    def _write(self, end: End) -> None:
         try:
-            self.book.take(end.item_id, end.step, end.by, note=end.note, claim=end.claim)
+            self._take(end)
         except StoreError as error:
             warn("review_end_waits", item=end.item_id, step=end.step.value, error=error.reason)
-            return False
+        else:
+            KEPT.pop(end.claim, None)
+
+    def _take(self, end: End) -> None:
+        try:
+            self.book.take(end.item_id, end.step, end.by, note=end.note, claim=end.claim)
         except ReviewError as error:
-            # A person has resolved it meanwhile.
-            with self._lock:
-                self.lost += 1
-            warn("review_end_refused", item=end.item_id, step=end.step.value, error=error.reason)
-        ALIVE.discard(end.claim)
-        return True
+            # A person has resolved it meanwhile; or it is there already, or was never claimed, where that was not known.
+            if end.step is not ReviewStep.RELEASE and not self.book.has(end):
+                with self._lock:
+                    self.lost += 1
+                warn("review_end_refused", item=end.item_id, step=end.step.value, error=error.reason)
 
 
 # Nothing has run when a call ends so.
@@ -272,8 +317,22 @@ def _failed(run: Run, ends: Ends, by: str, error: BaseException) -> ToolResult:
     return ToolResult(run.tool.name, None, error, error.report, run.item.call_id)
 
 
-def run(claimed: Run, ends: Ends, by: str) -> ToolResult:
-    """Run what was claimed."""
+def run(claiming: Callable[[Claim], Run], ends: Ends, by: str) -> ToolResult:
+    """Claim and run; whatever is raised, and wherever, nothing is left that counts as running."""
+    own = Claim()
+    try:
+        try:
+            claimed = claiming(own)
+            own.is_started = True
+            return _run(claimed, ends, by)
+        finally:
+            ends.leave(own, by)
+    finally:
+        # Once more: the line before may be what was interrupted.
+        ends.leave(own, by)
+
+
+def _run(claimed: Run, ends: Ends, by: str) -> ToolResult:
     try:
         value, report = walk(claimed.tool, claimed.payload, claimed.services, claimed.call)
     except BaseException as error:  # noqa: BLE001 - it is raised again, once it is on record
@@ -284,7 +343,7 @@ def run(claimed: Run, ends: Ends, by: str) -> ToolResult:
 class _Handover:
     """A claim made in a thread for code that may be cancelled meanwhile: either it is taken, or it is given back."""
 
-    def __init__(self, claiming: Callable[[], Run], give_back: Callable[[Run], None]) -> None:
+    def __init__(self, claiming: Callable[[Claim], Run], give_back: Callable[[Run], None]) -> None:
         self._claiming = claiming
         self._give_back = give_back
         self._lock = threading.Lock()
@@ -293,7 +352,7 @@ class _Handover:
 
     def make(self) -> Run:
         """Claim; in the thread."""
-        made = self._claiming()
+        made = self._claiming(Claim())
         with self._lock:
             self._made = made
             is_abandoned = self._is_abandoned
@@ -310,7 +369,7 @@ class _Handover:
             self._give_back(made)
 
 
-async def run_async(claiming: Callable[[], Run], ends: Ends, by: str) -> ToolResult:
+async def run_async(claiming: Callable[[Claim], Run], ends: Ends, by: str) -> ToolResult:
     """Claim and run from asynchronous code; the store is waited for in threads."""
     handover = _Handover(claiming, lambda made: ends.put(made, ReviewStep.RELEASE, by, "given up before it was started"))
     try:
@@ -319,6 +378,17 @@ async def run_async(claiming: Callable[[], Run], ends: Ends, by: str) -> ToolRes
         if not isinstance(error, Exception):
             handover.abandon()
         raise
+    own = Claim(claimed, is_started=True)
+    try:
+        try:
+            return await _run_async(claimed, ends, by)
+        finally:
+            ends.leave(own, by)
+    finally:
+        ends.leave(own, by)  # as with `run`
+
+
+async def _run_async(claimed: Run, ends: Ends, by: str) -> ToolResult:
     try:
         value, report = await walk_async(claimed.tool, claimed.payload, claimed.services, claimed.call)
     except Exception as error:  # noqa: BLE001 - as with `run`

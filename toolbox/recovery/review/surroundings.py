@@ -3,22 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from toolbox.calls import Services
+from toolbox.recovery.review.states import ReviewStep
 from toolbox.tools import Tool
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["ALIVE", "MACHINE", "Store", "Tools"]
+__all__ = ["ALIVE", "KEPT", "MACHINE", "End", "Store", "Tools"]
 
 _T = TypeVar("_T")
 
 MACHINE: Final = "toolbox"
 """Who takes the steps that no person takes: what is held, what expires, what is lost."""
 ALIVE: Final[set[str]] = set()
-"""What this process has claimed and has not put an end to yet, by the id of the claim."""
+"""What this process has claimed and is running, by the id of the claim."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class End:
+    """How a run of this process has ended.
+
+    Attributes:
+        item_id: id of the item.
+        claim: id of the claim.
+        step: the step that says so.
+        by: who ran it.
+        note: what is said about it.
+        revision: the item's when it was claimed.
+        store: where the item is.
+    """
+
+    item_id: str
+    claim: str
+    step: ReviewStep
+    by: str
+    note: str | None
+    revision: int
+    store: Store
+
+
+KEPT: Final[dict[str, End]] = {}
+"""Ends that are not on record yet, by the id of the claim; whatever queue of this process comes upon the item knows of them."""
 
 
 class Store(Protocol):
