@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import gc
 import os
 import random
 import signal
@@ -28,6 +29,13 @@ SELECT = sqlalchemy.text("SELECT component FROM toolbox_schema")
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """An interruption in what the collector calls."""
+
+
+@pytest.fixture(autouse=True)
+def _collected() -> Iterator[None]:
+    """What an interruption has left to the collector, such as a connection that was just being made, is found here and by no other test."""
+    yield
+    gc.collect()
 
 
 def _record(tool: str) -> AuditRecord:
