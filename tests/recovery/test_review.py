@@ -1606,7 +1606,7 @@ def test_whatever_is_held_is_kept(store: AuditStore, tmp_path: Path, payload: An
 
 def test_ids_that_are_none(desk: Desk) -> None:
     """What cannot be an id is not found, whatever it is."""
-    for item_id in ("", "\x00", "\ud800", "x" * 1_000, "%", None, 5, "ä"):
+    for item_id in ("", "\x00", "\ud800", "x" * 1_000, "%", None, 5, "ä", Unruly()):
         for deed in (
             lambda item_id=item_id: desk.queue.get(item_id),
             lambda item_id=item_id: desk.queue.find(item_id),
@@ -1655,12 +1655,28 @@ def test_what_is_no_store_is_refused_at_once(wrong: Any) -> None:
         ReviewQueue(wrong)
 
 
+class Unruly:
+    """An object whose methods raise."""
+
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+    def __eq__(self, other: object) -> bool:
+        raise ZeroDivisionError
+
+    __repr__ = __str__
+    __hash__ = None  # type: ignore[assignment]  # which makes it no key
+
+
 MISUSES = [
     # what is called, and what is said of it
     (lambda queue, item, registry: queue.items(limit="x"), "limit= must be a number of items"),
     (lambda queue, item, registry: queue.items(limit=-1), "limit= must be a number of items"),
     (lambda queue, item, registry: queue.items(tool=5), "tool= must be the name of a tool"),
     (lambda queue, item, registry: queue.items(state=[]), "is no state of an item"),
+    (lambda queue, item, registry: queue.items(state=Unruly()), "a Unruly is no state of an item"),
+    (lambda queue, item, registry: queue.resolve(item, Unruly(), by="ada"), "expected 'done', 'failed' or 'not_run'"),
+    (lambda queue, item, registry: queue.correct(item, {"n": Unruly()}, by="ada"), "do not fit"),
     (lambda queue, item, registry: queue.get(5), "there is no item 5"),
     (lambda queue, item, registry: queue.find([]), "there is no item"),
     (lambda queue, item, registry: queue.resolve(item, [], by="ada"), "expected 'done', 'failed' or 'not_run'"),

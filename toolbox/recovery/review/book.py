@@ -14,6 +14,7 @@ from toolbox.audit.store.columns import text_column
 from toolbox.audit.store.sessions import Session, life_of
 from toolbox.errors import ReviewError
 from toolbox.recovery.review.item import ReviewEvent, ReviewItem
+from toolbox.recovery.review.misuse import named
 from toolbox.recovery.review.rows import LONGEST_TEXT, Row, event_of, event_row, item_of, item_row, runner_of, runner_text
 from toolbox.recovery.review.states import ENDED, EXPIRING, STEPS, Position, ReviewState, ReviewStep, RunState, after
 from toolbox.recovery.review.surroundings import ALIVE, KEPT, MACHINE, End, Store
@@ -353,5 +354,5 @@ def _row(connection: Connection, wanted: ColumnElement[bool], *, for_update: boo
     return None if found is None else dict(found)
 
 
-def _not_found(item_id: str) -> ReviewError:
-    return ReviewError("not_found", f"there is no item {item_id!r:.60} in the review queue", item_id)
+def _not_found(item_id: Any) -> ReviewError:
+    return ReviewError("not_found", f"there is no item {named(item_id)} in the review queue", item_id if isinstance(item_id, str) else "")

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from toolbox.diagnostics import shorten
+from toolbox.diagnostics import FOREIGN, shorten
 from toolbox.errors import ReviewError
 from toolbox.recovery.review.letters import DeadLetterFile, DeadLetters
 from toolbox.recovery.review.states import ReviewState, RunState
@@ -24,6 +24,7 @@ __all__ = [
     "is_text",
     "letters",
     "member",
+    "named",
     "person",
 ]
 
@@ -70,7 +71,10 @@ def is_mapping(value: Any) -> bool:
 
 def is_object(value: Any) -> bool:
     """Whether a value is an object as in JSON."""
-    return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+    try:
+        return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+    except FOREIGN:  # a mapping of someone's own
+        return False
 
 
 def person(by: Any) -> str:
@@ -82,10 +86,15 @@ def person(by: Any) -> str:
 
 def member(kind: type[_E], word: Any, what: str) -> _E:
     """The state that a word names."""
-    try:
-        return kind(word)
-    except ValueError:
-        raise ReviewError("misused", f"{shorten(word)} is no {what}: send one of {', '.join(item.value for item in kind)}") from None
+    found = next((item for item in kind if is_text(word) and item.value == word), None)
+    if found is None:
+        raise ReviewError("misused", f"{shorten(word)} is no {what}: send one of {', '.join(item.value for item in kind)}")
+    return found
+
+
+def named(item_id: Any) -> str:
+    """The id of an item, or whatever was given for one, in a text."""
+    return f"{item_id!r:.60}" if isinstance(item_id, str) else shorten(item_id)
 
 
 def buried(bury: Any) -> Collection[ReviewState]:

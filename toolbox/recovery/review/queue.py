@@ -30,6 +30,7 @@ from toolbox.recovery.review.misuse import (
     is_text,
     letters,
     member,
+    named,
     person,
 )
 from toolbox.recovery.review.running import Claim, Ends, Run, claim, run, run_async, step_of, tool_of, unchanged, whole
@@ -289,7 +290,7 @@ class ReviewQueue:
             few = (
                 f"several items begin with {beginning!r}: {', '.join(found)}"
                 if found
-                else f"there is no item {beginning!r:.60} in the queue"
+                else f"there is no item {named(beginning)} in the queue"
             )
             raise ReviewError("not_found", few)
         return self._book.get(found[0])
@@ -428,7 +429,7 @@ class ReviewQueue:
         Raises:
             ReviewError: its end is known, or it is still running.
         """
-        step = _SETTLING.get(str(outcome))
+        step = _SETTLING.get(outcome) if is_text(outcome) else None
         if step is None:
             raise ReviewError("misused", f"outcome={shorten(outcome)}: expected 'done', 'failed' or 'not_run'", item_id)
         check("reason", reason, is_text(reason), "text")

@@ -363,7 +363,7 @@ def examine_given(tool: Tool, arguments: Mapping[str, Any], item: ReviewItem, kn
     veiled = {
         name: value
         for name, value in named.items()
-        if (value == MASK and not shows(tool, name)) or (name in before and _same(value, before[name]))
+        if (isinstance(value, str) and value == MASK and not shows(tool, name)) or (name in before and _same(value, before[name]))
     }
     seen = [name for name, value in named.items() if name not in veiled and _is_veiled(tool, name, value)]
     if seen:
