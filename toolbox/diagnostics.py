@@ -25,7 +25,9 @@ __all__ = [
     "Outcome",
     "Path",
     "Risk",
+    "class_name",
     "describe",
+    "is_a",
     "is_within",
     "json_name",
     "path_text",
@@ -172,6 +174,23 @@ def _key_text(key: object) -> str:
 
 FOREIGN: Final = (Exception, SystemExit, GeneratorExit)
 """What the methods of a value, an exception or a class of someone's own may raise; an interrupt is nobody's but the user's."""
+
+
+_name_of: Final = type.__dict__["__name__"].__get__
+
+
+def class_name(value: object) -> str:
+    """The name of a value's class, whatever its class or the class of that has made of attributes; never raises.
+
+    >>> class_name(2.5)
+    'float'
+    """
+    return str(_name_of(type(value)))
+
+
+def is_a(value: object, kinds: type | tuple[type, ...]) -> bool:
+    """What `isinstance` says without asking the value itself, whose attributes may be made up, or raise."""
+    return issubclass(type(value), kinds)
 
 
 def shorten(value: object, limit: int = VALUE_SHOWN) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 
 from toolbox.audit import NO_METADATA, AuditRecord, CallStatus, current_metadata, is_silent, warn, with_current_metadata
 from toolbox.calls import PLAIN_CALL, Call, Held, Refused, Services
-from toolbox.diagnostics import ABSENT, INVALID, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Outcome
+from toolbox.diagnostics import ABSENT, INVALID, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Outcome, is_a
 from toolbox.errors import (
     InvalidArguments,
     MissingContext,
@@ -23,7 +23,7 @@ from toolbox.errors import (
     ToolExecutionError,
     ToolTimeout,
 )
-from toolbox.invoking import Stopped, arguments_for, finished, invoke, invoke_async, is_awaitable, propagates
+from toolbox.invoking import Stopped, Watched, arguments_for, finished, invoke, invoke_async, is_awaitable, propagates
 from toolbox.json_values import snapshot
 from toolbox.masking import masked, message_of, unseen
 from toolbox.payload.found import ExtractedPayload, KnownTools
@@ -101,7 +101,7 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
     record = None
     if services.sinks.all or not is_silent():
         record = _begun(tool.name, tool.policy.name, call.call_id, call.metadata, tool.redaction)
-    report = refused = None
+    report = refused = watched = None
     started = False
     opening: Sequence[Any] = ()
     try:
@@ -120,7 +120,8 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
         if refused is not None:
             value = _answer(refused)()
             if is_awaitable(value):
-                value = await value
+                watched = Watched(_awaited(value))
+                value = await watched
         else:
             if record is not None:
                 fill_running(record, tool, payload, report)
@@ -129,17 +130,17 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
                     await open_record_async(record, tool, services, opening)
             started = True
             try:
-                ended = await invoke_async(tool, positional, keywords, tool.timeout_s if call.timeout_s is None else call.timeout_s)
-                value = ended.take()
+                watched = Watched(invoke_async(tool, positional, keywords, tool.timeout_s if call.timeout_s is None else call.timeout_s))
+                value = (await watched).take()
             except BaseException as error:  # noqa: BLE001 - it is raised again, as what it means
-                _raise_executed(tool, report, error)
+                _raise_executed(tool, report, error, watched)
     except BaseException as error:
         raised = _noted(tool, services, call, error)
         if record is not None:
             _fill_failed(record, tool, payload, report, refused, error, raised, started)
             # A coroutine that is being closed may wait for nothing more.
-            may_wait = not isinstance(error, GeneratorExit)
-            await deliver_async(record, services, status_of(record, error), opening, may_wait=may_wait)
+            is_closed = is_a(error, GeneratorExit) and (watched is None or watched.is_closed)
+            await deliver_async(record, services, status_of(record, error, is_closed=is_closed), opening, may_wait=not is_closed)
         if raised is error:
             raise
         raise raised from error
@@ -148,6 +149,10 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
     if services.breaker is not None and (call.metadata is not None or current_metadata() is not NO_METADATA):
         _passed(tool, services, call)
     return value, report
+
+
+async def _awaited(value: Any) -> Any:
+    return await value
 
 
 # -- extract, bind, coerce -----------------------------------------------------------------------------------------------------------
@@ -385,8 +390,10 @@ def _arguments(tool: Tool, report: CoercionReport, services: Services, call: Cal
         raise _with_report(error, report) from None
 
 
-def _raise_executed(tool: Tool, report: CoercionReport, error: BaseException) -> NoReturn:
+def _raise_executed(tool: Tool, report: CoercionReport, error: BaseException, watched: Watched | None = None) -> NoReturn:
     """Raise what a function that did not return means: its own exception is never taken for a bad argument."""
+    if watched is not None and watched.is_closed:
+        raise error
     if isinstance(error, Stopped):
         raise _with_report(error.error, report) from None
     if propagates(error):

@@ -50,9 +50,9 @@ def fill_refused(record: AuditRecord, tool: Tool, payload: Any, report: Coercion
         record.failures = tuple(map(_copied_failure, report.failures))
 
 
-def status_of(record: AuditRecord, error: BaseException) -> CallStatus:
-    """How a call ended that ended with an error."""
-    if propagates(error):
+def status_of(record: AuditRecord, error: BaseException, *, is_closed: bool = False) -> CallStatus:
+    """How a call ended that ended with an error, or whose coroutine was closed."""
+    if is_closed or propagates(error):
         return CallStatus.CANCELLED
     if record.invoked is not None:
         return CallStatus.TIMEOUT if isinstance(error, ToolTimeout) else CallStatus.FAILED

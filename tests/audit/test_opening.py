@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import gc
 import threading
 from collections.abc import Callable
 from typing import Any, Literal
@@ -212,6 +213,45 @@ def test_a_cancelled_call_is_closed(blocking: bool) -> None:
 
     asyncio.run(main())
     assert journal.seen == [("opened", "running"), ("closed", "cancelled")]
+
+
+def _broken_clean_up() -> None:
+    raise ZeroDivisionError
+
+
+@blocking_or_not
+@pytest.mark.parametrize("timeout_s", [None, 20.0])
+@pytest.mark.parametrize("clean_up", [lambda: None, _broken_clean_up])
+@pytest.mark.parametrize("closes", [True, False])
+def test_a_call_whose_coroutine_is_closed(blocking: bool, timeout_s: float | None, clean_up: Callable[[], Any], closes: bool) -> None:
+    """It is cancelled, whoever closes it and whatever its clean-up does: nothing is raised, and no record stays open."""
+    journal = Journal(blocking=blocking)
+    registry = Registry(sinks=[journal])
+    started = asyncio.Event()
+
+    @registry.tool
+    async def wait() -> None:
+        """Wait for ever."""
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            clean_up()
+
+    async def begin() -> None:
+        pending.append(asyncio.create_task(pending[0]))
+        await started.wait()
+
+    pending: list[Any] = [registry.adispatch("wait", timeout_s=timeout_s)]
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda *_: None)  # it is told of the task that nobody has waited for
+    loop.run_until_complete(begin())
+    if closes:
+        pending[0].close()
+    loop.close()
+    pending.clear()
+    gc.collect()
+    assert (journal.seen, registry.lost_records) == ([("opened", "running"), ("closed", "cancelled")], 0)
 
 
 def test_a_timeout_is_closed_once() -> None:
