@@ -221,6 +221,22 @@ class _ExitingText(Exception):
         raise SystemExit
 
 
+def _unnamed() -> None:
+    class Unnamed(type):
+        def __getattribute__(cls, name: str) -> Any:
+            raise ZeroDivisionError
+
+    class NoName(BaseException, metaclass=Unnamed):
+        pass
+
+    raise NoName("n")
+
+
+class _NoAttributes(ValueError):
+    def __getattribute__(self, name: str) -> Any:
+        raise ZeroDivisionError
+
+
 def _inner_registry() -> Registry:
     inner = Registry(STRICT)
     inner.register(double)
@@ -267,6 +283,8 @@ FAILURES: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
     "future": (_raise(concurrent.futures.CancelledError()), concurrent.futures.CancelledError, "CancelledError"),
     "raising text": (_raise(_RaisingText()), _RaisingText, "_RaisingText"),
     "exiting text": (_raise(_ExitingText()), _ExitingText, "_ExitingText"),
+    "raising name": (_unnamed, BaseException, "NoName: n"),
+    "raising attributes": (_raise(_NoAttributes("n")), _NoAttributes, "_NoAttributes: n"),
     "surrogate": (_raise(ValueError("a\ud800b")), ValueError, "ValueError: a\\ud800b"),
     "control": (_raise(ValueError("\x1b[31m\x00\u2028red")), ValueError, "ValueError: \\x1b[31m\\x00\\u2028red"),
     "long": (_raise(ValueError("x" * 10_000_000)), ValueError, "ValueError: xxx"),
@@ -299,7 +317,7 @@ def test_exceptions_of_the_function(run: Any, case: str, kind: str, timeout_s: f
     if kind == "async" and expected is StopIteration:
         assert isinstance(cause, RuntimeError)  # no coroutine can raise it: Python itself turns it into this
     else:
-        assert isinstance(cause, expected)
+        assert issubclass(type(cause), expected)
         assert str(error).startswith(f"the tool fail failed: {words}")
     assert len(str(error)) < 700
     assert "\n  File" not in str(error)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from toolbox.audit import OnAuditFailure, Sink, with_current_metadata
-from toolbox.diagnostics import CoercionReport, Diagnostic, shorten
+from toolbox.diagnostics import CoercionReport, Diagnostic, is_a, shorten
 from toolbox.errors import ApprovalPending, ToolboxError
 from toolbox.json_values import plain_text
 from toolbox.payload.found import KnownTools
@@ -59,8 +59,10 @@ class Call:
         """The conversation that it belongs to, by its metadata and that of the block around it; None where neither says so."""
         metadata = with_current_metadata(self.metadata)
         said = None if metadata is None else metadata.get("conversation_id")
-        # As text, like on record: by the methods of an object of someone's own anything could happen.
-        return said if said is None or isinstance(said, str) else plain_text(said)
+        if said is None or type(said) is str:
+            return said
+        # As plain text, like on record: by the methods of an object of someone's own, a text too, anything could happen.
+        return str.__getitem__(said, slice(None)) if is_a(said, str) else plain_text(said)
 
 
 PLAIN_CALL: Final = Call()

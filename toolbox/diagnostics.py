@@ -204,7 +204,7 @@ def shorten(value: object, limit: int = VALUE_SHOWN) -> str:
     try:
         text = _brief(value, limit, 3)
     except FOREIGN:
-        text = f"a {type(value).__name__}"
+        text = f"a {class_name(value)}"
     return text if len(text) <= limit + 8 else text[: limit - 3] + "..."
 
 
@@ -264,7 +264,7 @@ def json_name(value: object) -> str:
         return "an object"
     if isinstance(value, list | tuple | set | frozenset):
         return "an array"
-    return f"a {type(value).__name__}"
+    return f"a {class_name(value)}"
 
 
 @dataclass(frozen=True, slots=True)

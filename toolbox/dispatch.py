@@ -7,13 +7,26 @@ synchronous and the asynchronous walk share all but what waits: for the function
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NoReturn
 
 from toolbox.audit import NO_METADATA, AuditRecord, CallStatus, current_metadata, is_silent, warn, with_current_metadata
 from toolbox.calls import PLAIN_CALL, Call, Held, Refused, Services
-from toolbox.diagnostics import ABSENT, INVALID, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Outcome, is_a
+from toolbox.diagnostics import (
+    ABSENT,
+    FOREIGN,
+    INVALID,
+    CoercionReport,
+    Diagnostic,
+    DiagnosticKind,
+    Failure,
+    FailureReason,
+    Outcome,
+    class_name,
+    is_a,
+)
 from toolbox.errors import (
     InvalidArguments,
     MissingContext,
@@ -35,6 +48,7 @@ from toolbox.tools import Tool
 __all__ = ["arguments_of", "check", "needs_approval", "walk", "walk_async"]
 
 _begun: Final = AuditRecord.begun
+_module_of: Final = type.__dict__["__module__"].__get__
 _DONE: Final = CallStatus.DONE
 
 
@@ -313,26 +327,38 @@ def _not_stopped(tool: Tool, report: CoercionReport, services: Services, call: C
     return error
 
 
-def _stopped(tool: Tool, services: Services, call: Call, error: ToolboxError) -> ToolboxError | None:
+def _stopped(tool: Tool, services: Services, call: Call, error: BaseException) -> ToolboxError | None:
     """The error of a tool that has failed too often for the same cause; an attempt to correct a call is no call of the model's own."""
-    conversation = call.conversation_id
-    if services.breaker is None or conversation is None or call.attempt:
+    if services.breaker is None or call.attempt or not isinstance(error, ToolboxError):
         return None
-    stopped = services.breaker.stopped(tool.name, conversation, error)
-    return None if stopped is None else _with_report(stopped, error.report)
+    try:
+        conversation = call.conversation_id
+        stopped = None if conversation is None else services.breaker.stopped(tool.name, conversation, error)
+        return None if stopped is None else _with_report(stopped, error.report)
+    except FOREIGN as raised:
+        _warn_of_breaker(services, raised)
+        return None
 
 
 def _noted(tool: Tool, services: Services, call: Call, error: BaseException) -> BaseException:
     """The error to raise for a call that ended with one; what did not fit has been counted already, the rest is counted here."""
-    if services.breaker is None or not isinstance(error, ToolExecutionError | ToolTimeout | PayloadError):
+    if services.breaker is None or not is_a(error, (ToolExecutionError, ToolTimeout, PayloadError)):
         return error
     return _stopped(tool, services, call, error) or error
 
 
 def _passed(tool: Tool, services: Services, call: Call) -> None:
-    conversation = call.conversation_id
-    if services.breaker is not None and conversation is not None:
-        services.breaker.passed(tool.name, conversation)
+    try:
+        conversation = call.conversation_id
+        if services.breaker is not None and conversation is not None:
+            services.breaker.passed(tool.name, conversation)
+    except FOREIGN as raised:
+        _warn_of_breaker(services, raised)
+
+
+def _warn_of_breaker(services: Services, error: BaseException) -> None:
+    """Whatever an application's breaker does, the call has its result."""
+    warn("breaker_failed", breaker=class_name(services.breaker), error=class_name(error))
 
 
 # -- verdict: a person decides -------------------------------------------------------------------------------------------------------
@@ -371,7 +397,7 @@ def needs_approval(tool: Tool, report: CoercionReport) -> bool:
     try:
         return bool(tool.approval(report))
     except Exception as error:  # noqa: BLE001 - whatever an application's function does, the call must not run by it
-        warn("approval_question_failed", tool=tool.name, error=type(error).__name__)
+        warn("approval_question_failed", tool=tool.name, error=class_name(error))
         return True
 
 
@@ -394,7 +420,7 @@ def _raise_executed(tool: Tool, report: CoercionReport, error: BaseException, wa
     """Raise what a function that did not return means: its own exception is never taken for a bad argument."""
     if watched is not None and watched.is_closed:
         raise error
-    if isinstance(error, Stopped):
+    if type(error) is Stopped:
         raise _with_report(error.error, report) from None
     if propagates(error):
         raise error
@@ -426,15 +452,24 @@ def _fill_failed(
     raised: BaseException,
     started: bool,
 ) -> None:
-    if not started or (isinstance(error, ToolboxError) and error.not_started):
+    own = error if is_a(error, ToolboxError) else None
+    if not started or (isinstance(own, ToolboxError) and own.not_started):
         record.invoked = None
-        fill_refused(record, tool, payload, error.report if report is None and isinstance(error, ToolboxError) else report)
+        fill_refused(record, tool, payload, own.report if report is None and isinstance(own, ToolboxError) else report)
     if refused is not None:
         _add_notes(record, refused)
-    record.error = str(raised) if isinstance(raised, ToolboxError) else type(raised).__name__
+    record.error = _text_of(raised)
     # Errors of toolbox's own are made of parts that have been redacted; an application's own may say anything.
-    if tool.redaction is not None and type(raised).__module__ != ToolboxError.__module__:
+    if tool.redaction is not None and _module_of(type(raised)) != ToolboxError.__module__:
         record.error = tool.redaction.text(record.error)
+
+
+def _text_of(error: BaseException) -> str:
+    """The text of an error of toolbox's own, the name of any other."""
+    with suppress(*FOREIGN):
+        if is_a(error, ToolboxError):
+            return str(error)
+    return class_name(error)
 
 
 def _add_notes(record: AuditRecord, refused: Refused) -> None:

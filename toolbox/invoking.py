@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, S
 from contextlib import suppress
 from typing import Any, Final
 
+from toolbox.diagnostics import is_a
 from toolbox.errors import MissingContext, ToolboxError, ToolExecutionError, ToolTimeout
 from toolbox.tools import Tool
 
@@ -89,10 +90,10 @@ def _by_subclass(wanted: Any, context: Mapping[Any, Any]) -> tuple[Any] | None:
 
 def propagates(error: BaseException) -> bool:
     """Whether an exception is the caller's own (an interrupt, a cancellation) and not the tool's."""
-    if isinstance(error, KeyboardInterrupt):
+    if is_a(error, KeyboardInterrupt):
         return True
     loaded = sys.modules.get("asyncio.exceptions")
-    return loaded is not None and isinstance(error, loaded.CancelledError)
+    return loaded is not None and is_a(error, loaded.CancelledError)
 
 
 class Stopped(Exception):

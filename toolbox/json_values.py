@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from toolbox.diagnostics import FOREIGN
+from toolbox.diagnostics import FOREIGN, class_name
 from toolbox.types import ABSENT
 
 __all__ = ["KEPT", "Bounds", "json_text", "json_value", "plain_text", "snapshot"]
@@ -147,7 +147,7 @@ class _Snapshot:
         try:
             return self.scalar(value) if isinstance(value, str | int | float) else self.compound(value, depth)
         except FOREIGN:
-            return f"<{type(value).__name__}>"
+            return f"<{class_name(value)}>"
 
     def scalar(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -173,7 +173,7 @@ class _Snapshot:
         if exact is not ABSENT:
             return self.copy(exact, depth)
         has_repr = any("__repr__" in vars(kind) for kind in type(value).__mro__[:-1])
-        return self.scalar(repr(value)) if has_repr else f"<{type(value).__name__}>"
+        return self.scalar(repr(value)) if has_repr else f"<{class_name(value)}>"
 
     def mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
         made: dict[str, Any] = {}

@@ -18,6 +18,7 @@ from toolbox.diagnostics import (
     DiagnosticKind,
     Failure,
     FailureReason,
+    class_name,
     is_within,
     path_text,
 )
@@ -206,7 +207,7 @@ def message_of(error: BaseException, tool: Tool, report: CoercionReport) -> str:
     words = _DOCUMENTATION.sub("", words)
     if redaction is not None:
         words = redaction.text(words)
-    name = type(error).__name__[:100]
+    name = class_name(error)[:100]
     words = re.sub(_UNPRINTABLE, lambda found: found[0].encode("unicode_escape").decode("ascii"), f"{name}: {words}" if words else name)
     return f"{words[:MESSAGE_LIMIT]}..." if len(words) > MESSAGE_LIMIT else words
 

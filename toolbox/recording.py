@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from toolbox.audit import AuditRecord, CallStatus, is_silent, log_record, warn
 from toolbox.calls import Services
-from toolbox.diagnostics import ABSENT, CoercionReport, Diagnostic, Failure
+from toolbox.diagnostics import ABSENT, FOREIGN, CoercionReport, Diagnostic, Failure, class_name, is_a
 from toolbox.errors import AuditError, ToolboxError, ToolTimeout
 from toolbox.invoking import propagates
 from toolbox.json_values import snapshot
@@ -55,8 +56,8 @@ def status_of(record: AuditRecord, error: BaseException, *, is_closed: bool = Fa
     if is_closed or propagates(error):
         return CallStatus.CANCELLED
     if record.invoked is not None:
-        return CallStatus.TIMEOUT if isinstance(error, ToolTimeout) else CallStatus.FAILED
-    if isinstance(error, ToolboxError) and error.record_status is not None:
+        return CallStatus.TIMEOUT if is_a(error, ToolTimeout) else CallStatus.FAILED
+    if is_a(error, ToolboxError) and isinstance(error, ToolboxError) and error.record_status is not None:
         return CallStatus(error.record_status)
     return CallStatus.REFUSED
 
@@ -113,7 +114,7 @@ def _not_opened(tool: Tool, services: Services, sink: Any, error: Exception) -> 
     _count_loss(services, sink, error)
     rule = tool.on_audit_failure or services.on_audit_failure or ("fail_closed" if tool.high_risk else "fail_open")
     if rule == "fail_closed":
-        raise AuditError(tool.name, type(sink).__name__) from error
+        raise AuditError(tool.name, class_name(sink)) from error
 
 
 # -- closing -------------------------------------------------------------------------------------------------------------------------
@@ -124,9 +125,11 @@ _losing: Final = threading.Lock()
 def _count_loss(services: Services, sink: Any, error: BaseException) -> None:
     with _losing:
         services.lost_records += 1
-    reason = getattr(error, "reason", None)
-    said = {"reason": reason} if isinstance(reason, str) else {}
-    warn("audit_sink_failed", sink=type(sink).__name__, error=type(error).__name__, **said)
+    reason = None
+    with suppress(*FOREIGN):
+        reason = getattr(error, "reason", None)
+    said = {"reason": reason} if type(reason) is str else {}
+    warn("audit_sink_failed", sink=class_name(sink), error=class_name(error), **said)
 
 
 def deliver(record: AuditRecord, services: Services, status: CallStatus, opened: Sequence[Any] = ()) -> None:
