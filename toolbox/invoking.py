@@ -151,18 +151,24 @@ def finished(value: Any, box: _Box | None = None) -> Any:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_awaited(value, box))
+        return asyncio.run(_awaited(value, box)).take()
     # A loop runs in this thread already and cannot wait for itself: the awaitable gets a loop of its own in another thread.
-    return _joined(lambda box: asyncio.run(_awaited(value, box)))
+    return _joined(lambda box: asyncio.run(_awaited(value, box)).take())
 
 
-async def _awaited(value: Awaitable[Any], box: _Box | None) -> Any:
+async def _awaited(value: Awaitable[Any], box: _Box | None) -> Ended:
     import asyncio
 
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     if box is not None and task is not None:
         box.stops_by(lambda: loop.call_soon_threadsafe(task.cancel))
-    return await value
+    try:
+        return Ended(await value)
+    except BaseException as error:
+        if propagates(error):
+            raise
+        # A task looks into an exception that it ends with, and never ends where that raises.
+        return Ended(error=error)
 
 
 # -- threads -------------------------------------------------------------------------------------------------------------------------
