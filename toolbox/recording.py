@@ -29,6 +29,7 @@ _T = TypeVar("_T")
 
 _PLAIN: Final = frozenset({str, int, bool, type(None), type(ABSENT)})
 _THREADS: Final = 32
+_module_of: Final = type.__dict__["__module__"].__get__
 
 
 def fill_running(record: AuditRecord, tool: Tool, payload: Any, report: CoercionReport) -> None:
@@ -103,7 +104,7 @@ async def open_record_async(record: AuditRecord, tool: Tool, services: Services,
     for sink in opening:
         try:
             if getattr(sink, "blocking", False):
-                await in_thread(partial(sink.opened, record))
+                await _in_thread(partial(sink.opened, record), _pool_of(sink))
             else:
                 sink.opened(record)
         except Exception as error:  # noqa: BLE001 - see open_record
@@ -146,13 +147,7 @@ def deliver(record: AuditRecord, services: Services, status: CallStatus, opened:
         log_record(record)
     interruption: BaseException | None = None
     for sink in _takers(services, opened):
-        try:
-            sink(record)
-        except Exception as error:  # noqa: BLE001 - whatever an application's sink does, the call has had its effect already
-            _count_loss(services, sink, error)
-        except BaseException as error:  # noqa: BLE001 - raised again when every other sink has the record
-            _count_loss(services, sink, error)
-            interruption = error
+        interruption = _give(record, services, sink) or interruption
     if interruption is not None:
         raise interruption
 
@@ -171,43 +166,57 @@ async def deliver_async(
     record.end(status)
     if not is_silent():
         log_record(record)
-    waiting: list[Future[None]] = []
+    interruption: BaseException | None = None
+    waiting: list[Future[BaseException | None]] = []
     for sink in _takers(services, opened):
         if may_wait and getattr(sink, "blocking", False) and not _is_inside():
             # All have the record before one is waited for: a cancellation meanwhile keeps it from none.
-            waiting.append(_started(partial(_give, record, services, sink)))
+            waiting.append(_started(partial(_give, record, services, sink), _pool_of(sink)))
         else:
-            _give(record, services, sink)
+            interruption = _give(record, services, sink) or interruption
     if waiting:
         import asyncio
 
         for given in waiting:
-            await asyncio.shield(given)
+            interruption = await asyncio.shield(given) or interruption
+    if interruption is not None:
+        raise interruption
 
 
-def _give(record: AuditRecord, services: Services, sink: Any) -> None:
+def _give(record: AuditRecord, services: Services, sink: Any) -> BaseException | None:
+    """Give a record to a sink; what is to be raised when every other sink has it."""
     try:
         sink(record)
-    except Exception as error:  # noqa: BLE001 - see deliver
+    except BaseException as error:  # noqa: BLE001 - see deliver
         _count_loss(services, sink, error)
+        return None if is_a(error, Exception) else error
+    return None
 
 
 # -- threads for what waits ----------------------------------------------------------------------------------------------------------
 
 _inside: Final = threading.local()
-_pool: ThreadPoolExecutor | None = None
+_pools: Final[dict[str, ThreadPoolExecutor]] = {}
 _pooling: Final = threading.Lock()
 
+# Two, since what is an application's own may wait for a call, and that for its record: sinks of toolbox's own never wait behind it.
+_RECORDS: Final = "toolbox-audit"
+_OTHERS: Final = "toolbox-review"
 
-def _threads() -> ThreadPoolExecutor:
-    # Not the loop's own pool: there a record could wait behind slow tools.
-    global _pool  # noqa: PLW0603 - threads are the process's, made when they are first needed
+
+def _pool_of(sink: Any) -> str:
+    """In which threads a sink that waits is called."""
+    return _RECORDS if str(_module_of(type(sink))).partition(".")[0] == __name__.partition(".")[0] else _OTHERS
+
+
+def _threads(name: str) -> ThreadPoolExecutor:
+    # Not the loop's own pool: there a record could wait behind slow tools. Threads are the process's, made when they are first needed.
     with _pooling:
-        if _pool is None:
+        if name not in _pools:
             from concurrent.futures import ThreadPoolExecutor
 
-            _pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="toolbox-audit", initializer=_mark)
-        return _pool
+            _pools[name] = ThreadPoolExecutor(_THREADS, thread_name_prefix=name, initializer=_mark)
+        return _pools[name]
 
 
 def _mark() -> None:
@@ -219,25 +228,25 @@ def _is_inside() -> bool:
     return getattr(_inside, "pool", False)
 
 
-def _forget_threads() -> None:
-    global _pool  # noqa: PLW0603 - a forked process has none of its parent's threads
-    _pool = None
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)
+    # A forked process has none of its parent's threads.
+    os.register_at_fork(after_in_child=_pools.clear)
 
 
-def _started(work: Callable[[], _T]) -> Future[_T]:
+def _started(work: Callable[[], _T], pool: str) -> Future[_T]:
     import asyncio
 
-    return asyncio.get_running_loop().run_in_executor(_threads(), work)
+    return asyncio.get_running_loop().run_in_executor(_threads(pool), work)
 
 
 async def in_thread(work: Callable[[], _T]) -> _T:
     """Do what waits for a disk or a server in a thread; a cancellation does not stop it, and does not wait for it."""
+    return await _in_thread(work, _OTHERS)
+
+
+async def _in_thread(work: Callable[[], _T], pool: str) -> _T:
     if _is_inside():
         return work()
     import asyncio
 
-    return await asyncio.shield(_started(work))
+    return await asyncio.shield(_started(work, pool))

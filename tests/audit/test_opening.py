@@ -12,10 +12,13 @@ import pytest
 from toolbox import (
     AuditError,
     AuditRecord,
+    AuditStore,
     CallStatus,
     MemorySink,
     RegistrationError,
     Registry,
+    ReviewItem,
+    ReviewQueue,
     ToolExecutionError,
     ToolTimeout,
     call_metadata,
@@ -420,12 +423,13 @@ def test_an_interruption_while_a_record_is_opened(way: Way) -> None:
     assert (record.status, record.invoked, RAN) == (CallStatus.CANCELLED, None, [])
 
 
-def test_an_interruption_while_a_record_is_closed() -> None:
+@both_ways
+def test_an_interruption_while_a_record_is_closed(way: Way) -> None:
     """The sinks behind the one that was interrupted have the record all the same, and the loss is counted."""
     memory = MemorySink()
     registry = _registry(Interrupted(opening=False), memory)
     with pytest.raises(KeyboardInterrupt):
-        registry.dispatch("double", {"number": 1})
+        way(registry, "double", {"number": 1})
     assert ([item.status for item in memory.records], registry.lost_records) == ([CallStatus.DONE], 1)
 
 
@@ -507,3 +511,22 @@ def test_a_sink_that_waits_may_dispatch() -> None:
 
     asyncio.run(main())
     assert len(memory) == 200
+
+
+def test_hooks_that_wait_for_calls_do_not_keep_records_from_being_written(store: AuditStore) -> None:
+    """However many hooks wait at once for a call whose record is written in a thread."""
+    queue = ReviewQueue(store)
+    registry = _registry(store, review=queue)
+    registry.register(double, name="held", approval="always")
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+
+        def wait_for_a_call(item: ReviewItem) -> None:
+            asyncio.run_coroutine_threadsafe(registry.adispatch("adouble", {"number": 1}), loop).result(20)
+
+        queue.on_waiting = wait_for_a_call
+        await asyncio.gather(*(registry.arun("held", {"number": number}) for number in range(40)))
+
+    asyncio.run(main())
+    assert (queue.failed_hooks, len(queue.items())) == (0, 40)
