@@ -1,6 +1,7 @@
 """Calls that wait for a person, as the walk sees them: which are held, what the caller gets, what is on record."""
 
 import asyncio
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -160,6 +161,22 @@ def test_the_result_for_the_model() -> None:
 def test_a_wrong_approval_is_refused(wrong: Any) -> None:
     """With what may stand there."""
     with pytest.raises(RegistrationError, match="approval must be 'always' or a function of a report"):
+        Registry().register(pay, approval=wrong)
+
+
+async def _asks_later(report: Any) -> bool:
+    return False
+
+
+class _AsksLater:
+    async def __call__(self, report: Any) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("wrong", [_asks_later, functools.partial(_asks_later), _AsksLater()])
+def test_an_approval_that_must_be_awaited_is_refused(wrong: Any) -> None:
+    """Nobody would await it, and what is not awaited is true."""
+    with pytest.raises(RegistrationError, match="approval must be a function that answers at once"):
         Registry().register(pay, approval=wrong)
 
 

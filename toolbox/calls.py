@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -50,8 +51,9 @@ class Call:
         for name, value in (("metadata", self.metadata), ("context", self.context)):
             if value is not None and not isinstance(value, Mapping):
                 raise TypeError(f"{name} must be a mapping, such as a dict, and is {shorten(value)}")
-        seconds = self.timeout_s
-        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float)):
+        seconds: Any = self.timeout_s
+        is_nan = isinstance(seconds, float) and math.isnan(seconds)
+        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or is_nan):
             raise TypeError(f"timeout_s must be a number of seconds, and is {shorten(seconds)}")
 
     @property

@@ -465,6 +465,7 @@ def test_a_cancellation_while_a_record_is_opened() -> None:
         ({"metadata": ["x"]}, r'metadata must be a mapping, such as a dict, and is \["x"\]'),
         ({"context": 5}, "context must be a mapping, such as a dict, and is 5"),
         ({"timeout_s": "1"}, 'timeout_s must be a number of seconds, and is "1"'),
+        ({"timeout_s": float("nan")}, "timeout_s must be a number of seconds, and is nan"),
     ],
 )
 def test_wrong_options_are_found_before_anything_runs(way: Way, options: dict[str, Any], words: str) -> None:
