@@ -7,7 +7,7 @@ import decimal
 import enum
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -169,6 +169,38 @@ def test_what_does_not_fit(payload: Any, error: type[ToolboxError]) -> None:
     assert not ran
     assert [(record.status, record.invoked) for record in sink.records] == [(CallStatus.REFUSED, None)] * 4
     assert {record.error for record in sink.records} == {str(result.error) for result in results}
+
+
+class _Unreadable(Mapping[str, Any]):
+    def __getitem__(self, key: str) -> Any:
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["number"])
+
+    def __len__(self) -> int:
+        return 1
+
+
+class _Raising(dict[str, Any]):
+    def __iter__(self) -> Iterator[str]:
+        raise ZeroDivisionError
+
+    def values(self) -> Any:
+        """Whatever is asked for raises."""
+        raise ZeroDivisionError
+
+    items = keys = values
+
+
+@run
+@pytest.mark.parametrize("payload", [_Unreadable(), _Raising(number=1), {"number": _Raising()}, {"number": [_Unreadable()]}])
+def test_a_mapping_that_raises(run: Any, payload: Any) -> None:
+    """There are no usable arguments in it, and that is on record."""
+    registry, sink = _recorded(double)
+    error = run(registry, "double", payload).error
+    assert (type(error), error.reason, error.report.ok) == (PayloadError, "not_an_object", False)
+    assert [(record.status, record.error) for record in sink.records] == [(CallStatus.REFUSED, str(error))]
 
 
 def test_the_parts_of_a_result() -> None:

@@ -37,7 +37,7 @@ from toolbox.errors import (
     ToolTimeout,
 )
 from toolbox.invoking import Stopped, Watched, arguments_for, finished, invoke, invoke_async, is_awaitable, propagates
-from toolbox.json_values import snapshot
+from toolbox.json_values import plain_text, snapshot
 from toolbox.masking import masked, message_of, unseen
 from toolbox.payload.found import ExtractedPayload, KnownTools
 from toolbox.payload.limits import check_limits
@@ -238,9 +238,21 @@ def _extracted(tool: Tool, payload: Any, known: KnownTools | None, out: Outcome)
             raise
         _note_found(found.diagnostics, tool, out)
         return found.arguments
-    if payload is not None:
-        _check_limits(tool, payload)
-    return payload
+    if payload is None:
+        return payload
+    _check_limits(tool, payload)
+    try:
+        # Once, and no more: each way through a mapping of someone's own may raise.
+        return dict(payload.items()) if isinstance(payload, Mapping) else payload
+    except FOREIGN as error:
+        raise _unreadable(tool, error) from None
+
+
+def _unreadable(tool: Tool, error: BaseException) -> PayloadError:
+    """The error of arguments that a mapping of someone's own does not give."""
+    made = PayloadError("not_an_object", f"the arguments cannot be read: they raised {class_name(error)[:100]}")
+    made.report = _nothing_read(made, tool)
+    return made
 
 
 def _report_of(error: PayloadError, payload: Any, out: Outcome, tool: Tool) -> CoercionReport:
@@ -272,6 +284,8 @@ def _check_limits(tool: Tool, payload: Any) -> None:
     except PayloadError as error:
         error.report = _nothing_read(error, tool)
         raise
+    except FOREIGN as error:
+        raise _unreadable(tool, error) from None
 
 
 def _nothing_read(error: PayloadError, tool: Tool) -> CoercionReport:
@@ -387,7 +401,11 @@ def _held(tool: Tool, payload: Any, report: CoercionReport, services: Services, 
         raise _with_report(MissingReview(tool.name), report)
     attempts = () if call.corrects is None else tuple(call.corrects.attempts)
     record_id = None if record is None else record.id
-    return Held(tool, payload, report, _with_metadata(call), services.review, reason, attempts, record_id, services.known)
+    said = _with_metadata(call)
+    if said.call_id is not None and type(said.call_id) is not str:
+        # It is kept as text, and whatever writes it must be able to.
+        said = replace(said, call_id=plain_text(said.call_id))
+    return Held(tool, payload, report, said, services.review, reason, attempts, record_id, services.known)
 
 
 def needs_approval(tool: Tool, report: CoercionReport) -> bool:
