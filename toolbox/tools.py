@@ -36,7 +36,18 @@ from toolbox.types import (
     map_children,
 )
 
-__all__ = ["LONGEST_NAME", "PLAIN_OPTIONS", "Approval", "Tool", "ToolCall", "ToolNames", "ToolOptions", "make_tool", "read_tool"]
+__all__ = [
+    "LONGEST_NAME",
+    "PLAIN_OPTIONS",
+    "Approval",
+    "Tool",
+    "ToolCall",
+    "ToolNames",
+    "ToolOptions",
+    "make_tool",
+    "names_of",
+    "read_tool",
+]
 
 # An underscore is a word character already: as a separator too, it would be tried both ways, and a long name would take for ever.
 _NAME: Final = re.compile(r"\w+(?:[ ./:-]\w+)*\Z")
@@ -144,7 +155,7 @@ class Tool:
         document = _with_secret_keys(self.document, both.hides) if both.keys else self.document
         secret = self.secret | _secret_fields(document)
         schema = write_schema(_without_secret_defaults(document, secret)) if both.keys else self.schema
-        names = frozenset(_names(document))
+        names = frozenset(names_of(document))
         return replace(self, document=document, schema=schema, secret=secret, redaction=both, guarded=True, flat=False, names=names)
 
     def under(self, policy: Policy, name: str | None = None) -> Tool:
@@ -353,7 +364,7 @@ def _names_of(item: Field) -> tuple[str, ...]:
     return (item.name, *item.aliases, *(() if item.target is None else (item.target,)))
 
 
-def _names(document: Document) -> Iterator[str]:
+def names_of(document: Document) -> Iterator[str]:
     """Every name of a parameter, or of a field inside one."""
     pending: list[Type] = [document.root, *document.definitions.values()]
     while pending:
@@ -361,7 +372,23 @@ def _names(document: Document) -> Iterator[str]:
         if isinstance(node, ObjectType):
             for item in node.fields:
                 yield from _names_of(item)
+        elif isinstance(node, Opaque):
+            yield from _properties(node.schema)
+            pending.append(node.known)
         pending.extend(children(node))
+
+
+def _properties(schema: Any) -> Iterator[str]:
+    """Every name that a schema declares, at any depth."""
+    pending = [schema]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Mapping):
+            declared = part.get("properties")
+            yield from (name for name in declared if isinstance(name, str)) if isinstance(declared, Mapping) else ()
+            pending.extend(part.values())
+        elif isinstance(part, list):
+            pending.extend(part)
 
 
 def _without_secret_defaults(document: Document, secret: frozenset[str]) -> Document:
