@@ -29,6 +29,7 @@ _T = TypeVar("_T")
 
 _PLAIN: Final = frozenset({str, int, bool, type(None), type(ABSENT)})
 _THREADS: Final = 32
+_PATIENCE_S: Final = 10
 _module_of: Final = type.__dict__["__module__"].__get__
 
 
@@ -104,11 +105,26 @@ async def open_record_async(record: AuditRecord, tool: Tool, services: Services,
     for sink in opening:
         try:
             if getattr(sink, "blocking", False):
-                await _in_thread(partial(sink.opened, record), _pool_of(sink))
+                await _opened_in_thread(partial(sink.opened, record), _pool_of(sink))
             else:
                 sink.opened(record)
         except Exception as error:  # noqa: BLE001 - see open_record
             _not_opened(tool, services, sink, error)
+
+
+async def _opened_in_thread(work: Callable[[], None], pool: str) -> None:
+    if _is_inside():
+        return work()
+    import asyncio
+
+    opening = _threads(pool).submit(work)
+    try:
+        return await asyncio.shield(asyncio.wrap_future(opening))
+    except GeneratorExit:
+        # The call's coroutine is being closed: its end must not be on record before its beginning.
+        if not opening.cancel():
+            opening.exception(_PATIENCE_S)
+        raise
 
 
 def _not_opened(tool: Tool, services: Services, sink: Any, error: Exception) -> None:

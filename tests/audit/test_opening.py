@@ -514,6 +514,38 @@ def test_a_sink_that_waits_may_dispatch() -> None:
     assert len(memory) == 200
 
 
+def test_a_coroutine_closed_while_its_record_is_opened() -> None:
+    """The end is told behind the beginning."""
+    entered, gate = threading.Event(), threading.Event()
+
+    class Slow(Journal):
+        def opened(self, record: AuditRecord) -> None:
+            entered.set()
+            gate.wait(10)
+            super().opened(record)
+
+    journal = Slow(blocking=True)
+    registry = _registry(journal)
+
+    async def main() -> None:
+        pending.append(asyncio.create_task(pending[0]))
+        await asyncio.to_thread(entered.wait, 10)
+
+    RAN.clear()
+    pending: list[Any] = [registry.adispatch("adouble", {"number": 1})]
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda *_: None)  # it is told of the task that nobody has waited for
+    loop.run_until_complete(main())
+    opener = threading.Timer(0.05, gate.set)
+    opener.start()
+    pending[0].close()
+    opener.join()
+    loop.close()
+    pending.clear()
+    gc.collect()
+    assert ([word for word, _ in journal.seen], RAN) == (["opened", "closed"], [])
+
+
 def test_hooks_that_wait_for_calls_do_not_keep_records_from_being_written(store: AuditStore) -> None:
     """However many hooks wait at once for a call whose record is written in a thread."""
     queue = ReviewQueue(store)
