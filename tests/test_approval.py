@@ -1,6 +1,7 @@
 """Calls that wait for a person, as the walk sees them: which are held, what the caller gets, what is on record."""
 
 import asyncio
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -156,10 +157,43 @@ def test_the_result_for_the_model() -> None:
     assert result.to_text().startswith("Error: the call of pay waits for a person's decision (item item-1)")
 
 
+class _Unprintable:
+    def __repr__(self) -> str:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(("call_id", "kept"), [(None, None), ("c-1", "c-1"), (7, "7"), (_Unprintable(), "<_Unprintable>")])
+@both_ways
+def test_the_id_of_a_held_call_is_text(way: Way, call_id: Any, kept: str | None) -> None:
+    """Whatever the caller gave."""
+    desk = Tray()
+    registry = Registry(review=desk)
+    registry.register(pay, approval="always")
+    with pytest.raises(ApprovalPending):
+        way(registry, "pay", {"amount": 5}, call_id=call_id)
+    assert desk.items[0].call.call_id == kept
+
+
 @pytest.mark.parametrize("wrong", ["never", True, 3])
 def test_a_wrong_approval_is_refused(wrong: Any) -> None:
     """With what may stand there."""
     with pytest.raises(RegistrationError, match="approval must be 'always' or a function of a report"):
+        Registry().register(pay, approval=wrong)
+
+
+async def _asks_later(report: Any) -> bool:
+    return False
+
+
+class _AsksLater:
+    async def __call__(self, report: Any) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("wrong", [_asks_later, functools.partial(_asks_later), _AsksLater()])
+def test_an_approval_that_must_be_awaited_is_refused(wrong: Any) -> None:
+    """Nobody would await it, and what is not awaited is true."""
+    with pytest.raises(RegistrationError, match="approval must be a function that answers at once"):
         Registry().register(pay, approval=wrong)
 
 

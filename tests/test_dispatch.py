@@ -7,7 +7,7 @@ import decimal
 import enum
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -171,6 +171,38 @@ def test_what_does_not_fit(payload: Any, error: type[ToolboxError]) -> None:
     assert {record.error for record in sink.records} == {str(result.error) for result in results}
 
 
+class _Unreadable(Mapping[str, Any]):
+    def __getitem__(self, key: str) -> Any:
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["number"])
+
+    def __len__(self) -> int:
+        return 1
+
+
+class _Raising(dict[str, Any]):
+    def __iter__(self) -> Iterator[str]:
+        raise ZeroDivisionError
+
+    def values(self) -> Any:
+        """Whatever is asked for raises."""
+        raise ZeroDivisionError
+
+    items = keys = values
+
+
+@run
+@pytest.mark.parametrize("payload", [_Unreadable(), _Raising(number=1), {"number": _Raising()}, {"number": [_Unreadable()]}])
+def test_a_mapping_that_raises(run: Any, payload: Any) -> None:
+    """There are no usable arguments in it, and that is on record."""
+    registry, sink = _recorded(double)
+    error = run(registry, "double", payload).error
+    assert (type(error), error.reason, error.report.ok) == (PayloadError, "not_an_object", False)
+    assert [(record.status, record.error) for record in sink.records] == [(CallStatus.REFUSED, str(error))]
+
+
 def test_the_parts_of_a_result() -> None:
     """A result says what was returned, what was made of the arguments, and which call it answers."""
     registry, _ = _recorded(double)
@@ -221,6 +253,22 @@ class _ExitingText(Exception):
         raise SystemExit
 
 
+def _unnamed() -> None:
+    class Unnamed(type):
+        def __getattribute__(cls, name: str) -> Any:
+            raise ZeroDivisionError
+
+    class NoName(BaseException, metaclass=Unnamed):
+        pass
+
+    raise NoName("n")
+
+
+class _NoAttributes(ValueError):
+    def __getattribute__(self, name: str) -> Any:
+        raise ZeroDivisionError
+
+
 def _inner_registry() -> Registry:
     inner = Registry(STRICT)
     inner.register(double)
@@ -267,6 +315,8 @@ FAILURES: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
     "future": (_raise(concurrent.futures.CancelledError()), concurrent.futures.CancelledError, "CancelledError"),
     "raising text": (_raise(_RaisingText()), _RaisingText, "_RaisingText"),
     "exiting text": (_raise(_ExitingText()), _ExitingText, "_ExitingText"),
+    "raising name": (_unnamed, BaseException, "NoName: n"),
+    "raising attributes": (_raise(_NoAttributes("n")), _NoAttributes, "_NoAttributes: n"),
     "surrogate": (_raise(ValueError("a\ud800b")), ValueError, "ValueError: a\\ud800b"),
     "control": (_raise(ValueError("\x1b[31m\x00\u2028red")), ValueError, "ValueError: \\x1b[31m\\x00\\u2028red"),
     "long": (_raise(ValueError("x" * 10_000_000)), ValueError, "ValueError: xxx"),
@@ -299,7 +349,7 @@ def test_exceptions_of_the_function(run: Any, case: str, kind: str, timeout_s: f
     if kind == "async" and expected is StopIteration:
         assert isinstance(cause, RuntimeError)  # no coroutine can raise it: Python itself turns it into this
     else:
-        assert isinstance(cause, expected)
+        assert issubclass(type(cause), expected)
         assert str(error).startswith(f"the tool fail failed: {words}")
     assert len(str(error)) < 700
     assert "\n  File" not in str(error)

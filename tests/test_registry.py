@@ -866,3 +866,42 @@ def test_a_wrong_service_is_refused_at_once(options: dict[str, Any], words: str)
     """Not with the first call that needs it."""
     with pytest.raises(TypeError, match=words):
         Registry(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"secret": "number"}, r'secret must be a list of names, such as \["api_key"\], and is "number"'),
+        ({"secret": 5}, r'secret must be a list of names, such as \["api_key"\], and is 5'),
+        ({"secret": [5]}, r'secret must be a list of names, such as \["api_key"\], and is \[5\]'),
+        ({"high_risk": "no"}, 'high_risk must be True or False, and is "no"'),
+        ({"timeout_s": float("nan")}, "timeout_s must be a number of seconds above 0, and is nan"),
+    ],
+)
+def test_options_that_are_no_such_thing(options: dict[str, Any], words: str) -> None:
+    """Of a function, of a decorator and of a schema: said at once, with what is wanted."""
+    registry = Registry()
+
+    def double(number: int) -> int:
+        return number * 2
+
+    for register in (
+        lambda: registry.register(double, **options),
+        lambda: registry.tool(**options)(double),
+        lambda: registry.register_schema("double", {"type": "object", "properties": {"number": {}}}, double, **options),
+    ):
+        with pytest.raises(RegistrationError, match=words):
+            register()
+    with pytest.raises(RegistrationError, match=r'aliases must be a mapping, such as \{"q": "query"\}, and is 5'):
+        registry.register(double, aliases=5)  # type: ignore[arg-type]
+    assert len(registry) == 0
+
+
+@pytest.mark.parametrize("option", ["foo", "approved", "call_id"])
+def test_several_calls_with_an_option_that_there_is_not(option: str) -> None:
+    """The method is named, and what may stand there."""
+    words = f"run_calls has no option '{option}': they are context, timeout_s, metadata"
+    with pytest.raises(TypeError, match=words):
+        Registry().run_calls([], **{option: 1})
+    with pytest.raises(TypeError, match=words):
+        asyncio.run(Registry().arun_calls([], **{option: 1}))

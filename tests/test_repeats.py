@@ -18,6 +18,7 @@ from toolbox import (
     RecoveryFailed,
     Registry,
     RepeatedFailure,
+    ToolboxError,
     ToolExecutionError,
     call_metadata,
 )
@@ -132,3 +133,67 @@ def test_a_wrong_limit_is_refused(limit: Any) -> None:
     """With the value that came."""
     with pytest.raises(ValueError, match="the limit must be a number of at least 1"):
         Registry(breaker=limit)
+
+
+class Broken:
+    """A breaker that cannot count."""
+
+    def stopped(self, tool: str, conversation: str, error: ToolboxError, /) -> ToolboxError | None:
+        """Take note of a failure."""
+        raise ZeroDivisionError
+
+    def passed(self, tool: str, conversation: str, /) -> None:
+        """Take note that a call went through."""
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        ({"number": 2}, CallStatus.DONE),
+        ({"number": 0}, CallStatus.FAILED),
+        ({"number": "x"}, CallStatus.REFUSED),
+        ("{", CallStatus.REFUSED),
+    ],
+)
+def test_a_breaker_that_raises_changes_nothing(arguments: Any, status: CallStatus, is_async: bool) -> None:
+    """The call has its result and its record."""
+    memory = MemorySink()
+    registry = Registry(sinks=[memory], breaker=Broken())
+
+    @registry.tool
+    def invert(number: int) -> float:
+        """One over a number."""
+        return 1 / number
+
+    said = {"conversation_id": "c-1"}
+    result = (
+        asyncio.run(registry.arun("invert", arguments, metadata=said)) if is_async else registry.run("invert", arguments, metadata=said)
+    )
+    assert result.ok is (status is CallStatus.DONE)
+    assert [item.status for item in memory.records] == [status]
+
+
+def test_a_conversation_is_counted_by_its_text() -> None:
+    """The methods of an id of someone's own cannot disturb the calls of others."""
+
+    class Odd(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            raise ZeroDivisionError
+
+        __hash__ = str.__hash__
+
+    breaker = CircuitBreaker(3)
+    registry = Registry(breaker=breaker)
+
+    @registry.tool
+    def broken() -> None:
+        """Fail."""
+        raise ValueError("no")
+
+    registry.run("broken", metadata={"conversation_id": Odd("c-1")})
+    registry.run("broken", metadata={"conversation_id": "c-1"})
+    assert breaker.count("broken", "c-1") == 2

@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import pydantic
 import pytest
@@ -560,3 +560,35 @@ def test_what_a_desk_and_a_recovery_are_given_shows_no_payload() -> None:
     registry.run("ask_first", {"password": "hunter2", "tries": 1})
     assert [type(item) for item in given] == [Refused, Held]
     assert all(item.payload["password"] == "hunter2" and "hunter2" not in repr(item) for item in given)
+
+
+class _Config(TypedDict):
+    host: str
+
+
+def _raise_keys(x: dict[str, Any]) -> None:
+    raise KeyError(*x, *(inner for item in x.values() if isinstance(item, dict) for inner in item))
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "shown"),
+    [
+        (dict[str, str], {"hunter2secret": "v"}, "KeyError: '***'"),
+        (dict[str, dict[str, str]], {"hunter2secret": {"hunter3secret": "v"}}, "KeyError: ('***', '***')"),
+        (Any, {"hunter2secret": "v"}, "KeyError: '***'"),
+        (_Config, {"host": "hunter2secret"}, "KeyError: 'host'"),
+        (dict[str, _Config], {"hunter2secret": {"host": "v"}}, "KeyError: ('***', 'host')"),
+    ],
+)
+def test_keys_inside_a_secret(kind: Any, payload: Any, shown: str) -> None:
+    """They are secret like the values, but for the names that are declared."""
+    memory = MemorySink()
+    registry = Registry(sinks=[memory])
+
+    def broken(x: Any) -> None:
+        _raise_keys(x)
+
+    broken.__annotations__["x"] = Annotated[kind, Param(secret=True)]
+    registry.register(broken)
+    error = registry.run("broken", {"x": payload}).error
+    assert str(error) == memory.records[0].error == f"the tool broken failed: {shown}"

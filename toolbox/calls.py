@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from toolbox.audit import OnAuditFailure, Sink, with_current_metadata
-from toolbox.diagnostics import CoercionReport, Diagnostic, shorten
+from toolbox.diagnostics import CoercionReport, Diagnostic, is_a, shorten
 from toolbox.errors import ApprovalPending, ToolboxError
 from toolbox.json_values import plain_text
 from toolbox.payload.found import KnownTools
@@ -50,8 +51,9 @@ class Call:
         for name, value in (("metadata", self.metadata), ("context", self.context)):
             if value is not None and not isinstance(value, Mapping):
                 raise TypeError(f"{name} must be a mapping, such as a dict, and is {shorten(value)}")
-        seconds = self.timeout_s
-        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float)):
+        seconds: Any = self.timeout_s
+        is_nan = isinstance(seconds, float) and math.isnan(seconds)
+        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or is_nan):
             raise TypeError(f"timeout_s must be a number of seconds, and is {shorten(seconds)}")
 
     @property
@@ -59,8 +61,10 @@ class Call:
         """The conversation that it belongs to, by its metadata and that of the block around it; None where neither says so."""
         metadata = with_current_metadata(self.metadata)
         said = None if metadata is None else metadata.get("conversation_id")
-        # As text, like on record: by the methods of an object of someone's own anything could happen.
-        return said if said is None or isinstance(said, str) else plain_text(said)
+        if said is None or type(said) is str:
+            return said
+        # As plain text, like on record: by the methods of an object of someone's own, a text too, anything could happen.
+        return str.__getitem__(said, slice(None)) if is_a(said, str) else plain_text(said)
 
 
 PLAIN_CALL: Final = Call()

@@ -25,7 +25,9 @@ __all__ = [
     "Outcome",
     "Path",
     "Risk",
+    "class_name",
     "describe",
+    "is_a",
     "is_within",
     "json_name",
     "path_text",
@@ -174,6 +176,23 @@ FOREIGN: Final = (Exception, SystemExit, GeneratorExit)
 """What the methods of a value, an exception or a class of someone's own may raise; an interrupt is nobody's but the user's."""
 
 
+_name_of: Final = type.__dict__["__name__"].__get__
+
+
+def class_name(value: object) -> str:
+    """The name of a value's class, whatever its class or the class of that has made of attributes; never raises.
+
+    >>> class_name(2.5)
+    'float'
+    """
+    return str(_name_of(type(value)))
+
+
+def is_a(value: object, kinds: type | tuple[type, ...]) -> bool:
+    """What `isinstance` says without asking the value itself, whose attributes may be made up, or raise."""
+    return issubclass(type(value), kinds)
+
+
 def shorten(value: object, limit: int = VALUE_SHOWN) -> str:
     """A value as one line of text of about `limit` characters at most; never raises, never walks a large value whole.
 
@@ -185,7 +204,7 @@ def shorten(value: object, limit: int = VALUE_SHOWN) -> str:
     try:
         text = _brief(value, limit, 3)
     except FOREIGN:
-        text = f"a {type(value).__name__}"
+        text = f"a {class_name(value)}"
     return text if len(text) <= limit + 8 else text[: limit - 3] + "..."
 
 
@@ -245,7 +264,7 @@ def json_name(value: object) -> str:
         return "an object"
     if isinstance(value, list | tuple | set | frozenset):
         return "an array"
-    return f"a {type(value).__name__}"
+    return f"a {class_name(value)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,26 @@ synchronous and the asynchronous walk share all but what waits: for the function
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NoReturn
 
 from toolbox.audit import NO_METADATA, AuditRecord, CallStatus, current_metadata, is_silent, warn, with_current_metadata
 from toolbox.calls import PLAIN_CALL, Call, Held, Refused, Services
-from toolbox.diagnostics import ABSENT, INVALID, CoercionReport, Diagnostic, DiagnosticKind, Failure, FailureReason, Outcome
+from toolbox.diagnostics import (
+    ABSENT,
+    FOREIGN,
+    INVALID,
+    CoercionReport,
+    Diagnostic,
+    DiagnosticKind,
+    Failure,
+    FailureReason,
+    Outcome,
+    class_name,
+    is_a,
+)
 from toolbox.errors import (
     InvalidArguments,
     MissingContext,
@@ -23,8 +36,8 @@ from toolbox.errors import (
     ToolExecutionError,
     ToolTimeout,
 )
-from toolbox.invoking import Stopped, arguments_for, finished, invoke, invoke_async, is_awaitable, propagates
-from toolbox.json_values import snapshot
+from toolbox.invoking import Stopped, Watched, arguments_for, finished, invoke, invoke_async, is_awaitable, propagates
+from toolbox.json_values import plain_text, snapshot
 from toolbox.masking import masked, message_of, unseen
 from toolbox.payload.found import ExtractedPayload, KnownTools
 from toolbox.payload.limits import check_limits
@@ -35,6 +48,7 @@ from toolbox.tools import Tool
 __all__ = ["arguments_of", "check", "needs_approval", "walk", "walk_async"]
 
 _begun: Final = AuditRecord.begun
+_module_of: Final = type.__dict__["__module__"].__get__
 _DONE: Final = CallStatus.DONE
 
 
@@ -101,7 +115,7 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
     record = None
     if services.sinks.all or not is_silent():
         record = _begun(tool.name, tool.policy.name, call.call_id, call.metadata, tool.redaction)
-    report = refused = None
+    report = refused = watched = None
     started = False
     opening: Sequence[Any] = ()
     try:
@@ -120,7 +134,8 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
         if refused is not None:
             value = _answer(refused)()
             if is_awaitable(value):
-                value = await value
+                watched = Watched(_awaited(value))
+                value = await watched
         else:
             if record is not None:
                 fill_running(record, tool, payload, report)
@@ -129,17 +144,17 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
                     await open_record_async(record, tool, services, opening)
             started = True
             try:
-                ended = await invoke_async(tool, positional, keywords, tool.timeout_s if call.timeout_s is None else call.timeout_s)
-                value = ended.take()
+                watched = Watched(invoke_async(tool, positional, keywords, tool.timeout_s if call.timeout_s is None else call.timeout_s))
+                value = (await watched).take()
             except BaseException as error:  # noqa: BLE001 - it is raised again, as what it means
-                _raise_executed(tool, report, error)
+                _raise_executed(tool, report, error, watched)
     except BaseException as error:
         raised = _noted(tool, services, call, error)
         if record is not None:
             _fill_failed(record, tool, payload, report, refused, error, raised, started)
             # A coroutine that is being closed may wait for nothing more.
-            may_wait = not isinstance(error, GeneratorExit)
-            await deliver_async(record, services, status_of(record, error), opening, may_wait=may_wait)
+            is_closed = is_a(error, GeneratorExit) and (watched is None or watched.is_closed)
+            await deliver_async(record, services, status_of(record, error, is_closed=is_closed), opening, may_wait=not is_closed)
         if raised is error:
             raise
         raise raised from error
@@ -148,6 +163,10 @@ async def walk_async(tool: Tool, payload: Any, services: Services, call: Call = 
     if services.breaker is not None and (call.metadata is not None or current_metadata() is not NO_METADATA):
         _passed(tool, services, call)
     return value, report
+
+
+async def _awaited(value: Any) -> Any:
+    return await value
 
 
 # -- extract, bind, coerce -----------------------------------------------------------------------------------------------------------
@@ -219,9 +238,21 @@ def _extracted(tool: Tool, payload: Any, known: KnownTools | None, out: Outcome)
             raise
         _note_found(found.diagnostics, tool, out)
         return found.arguments
-    if payload is not None:
-        _check_limits(tool, payload)
-    return payload
+    if payload is None:
+        return payload
+    _check_limits(tool, payload)
+    try:
+        # Once, and no more: each way through a mapping of someone's own may raise.
+        return dict(payload.items()) if isinstance(payload, Mapping) else payload
+    except FOREIGN as error:
+        raise _unreadable(tool, error) from None
+
+
+def _unreadable(tool: Tool, error: BaseException) -> PayloadError:
+    """The error of arguments that a mapping of someone's own does not give."""
+    made = PayloadError("not_an_object", f"the arguments cannot be read: they raised {class_name(error)[:100]}")
+    made.report = _nothing_read(made, tool)
+    return made
 
 
 def _report_of(error: PayloadError, payload: Any, out: Outcome, tool: Tool) -> CoercionReport:
@@ -253,6 +284,8 @@ def _check_limits(tool: Tool, payload: Any) -> None:
     except PayloadError as error:
         error.report = _nothing_read(error, tool)
         raise
+    except FOREIGN as error:
+        raise _unreadable(tool, error) from None
 
 
 def _nothing_read(error: PayloadError, tool: Tool) -> CoercionReport:
@@ -308,26 +341,38 @@ def _not_stopped(tool: Tool, report: CoercionReport, services: Services, call: C
     return error
 
 
-def _stopped(tool: Tool, services: Services, call: Call, error: ToolboxError) -> ToolboxError | None:
+def _stopped(tool: Tool, services: Services, call: Call, error: BaseException) -> ToolboxError | None:
     """The error of a tool that has failed too often for the same cause; an attempt to correct a call is no call of the model's own."""
-    conversation = call.conversation_id
-    if services.breaker is None or conversation is None or call.attempt:
+    if services.breaker is None or call.attempt or not isinstance(error, ToolboxError):
         return None
-    stopped = services.breaker.stopped(tool.name, conversation, error)
-    return None if stopped is None else _with_report(stopped, error.report)
+    try:
+        conversation = call.conversation_id
+        stopped = None if conversation is None else services.breaker.stopped(tool.name, conversation, error)
+        return None if stopped is None else _with_report(stopped, error.report)
+    except FOREIGN as raised:
+        _warn_of_breaker(services, raised)
+        return None
 
 
 def _noted(tool: Tool, services: Services, call: Call, error: BaseException) -> BaseException:
     """The error to raise for a call that ended with one; what did not fit has been counted already, the rest is counted here."""
-    if services.breaker is None or not isinstance(error, ToolExecutionError | ToolTimeout | PayloadError):
+    if services.breaker is None or not is_a(error, (ToolExecutionError, ToolTimeout, PayloadError)):
         return error
     return _stopped(tool, services, call, error) or error
 
 
 def _passed(tool: Tool, services: Services, call: Call) -> None:
-    conversation = call.conversation_id
-    if services.breaker is not None and conversation is not None:
-        services.breaker.passed(tool.name, conversation)
+    try:
+        conversation = call.conversation_id
+        if services.breaker is not None and conversation is not None:
+            services.breaker.passed(tool.name, conversation)
+    except FOREIGN as raised:
+        _warn_of_breaker(services, raised)
+
+
+def _warn_of_breaker(services: Services, error: BaseException) -> None:
+    """Whatever an application's breaker does, the call has its result."""
+    warn("breaker_failed", breaker=class_name(services.breaker), error=class_name(error))
 
 
 # -- verdict: a person decides -------------------------------------------------------------------------------------------------------
@@ -356,7 +401,11 @@ def _held(tool: Tool, payload: Any, report: CoercionReport, services: Services, 
         raise _with_report(MissingReview(tool.name), report)
     attempts = () if call.corrects is None else tuple(call.corrects.attempts)
     record_id = None if record is None else record.id
-    return Held(tool, payload, report, _with_metadata(call), services.review, reason, attempts, record_id, services.known)
+    said = _with_metadata(call)
+    if said.call_id is not None and type(said.call_id) is not str:
+        # It is kept as text, and whatever writes it must be able to.
+        said = replace(said, call_id=plain_text(said.call_id))
+    return Held(tool, payload, report, said, services.review, reason, attempts, record_id, services.known)
 
 
 def needs_approval(tool: Tool, report: CoercionReport) -> bool:
@@ -366,7 +415,7 @@ def needs_approval(tool: Tool, report: CoercionReport) -> bool:
     try:
         return bool(tool.approval(report))
     except Exception as error:  # noqa: BLE001 - whatever an application's function does, the call must not run by it
-        warn("approval_question_failed", tool=tool.name, error=type(error).__name__)
+        warn("approval_question_failed", tool=tool.name, error=class_name(error))
         return True
 
 
@@ -385,9 +434,11 @@ def _arguments(tool: Tool, report: CoercionReport, services: Services, call: Cal
         raise _with_report(error, report) from None
 
 
-def _raise_executed(tool: Tool, report: CoercionReport, error: BaseException) -> NoReturn:
+def _raise_executed(tool: Tool, report: CoercionReport, error: BaseException, watched: Watched | None = None) -> NoReturn:
     """Raise what a function that did not return means: its own exception is never taken for a bad argument."""
-    if isinstance(error, Stopped):
+    if watched is not None and watched.is_closed:
+        raise error
+    if type(error) is Stopped:
         raise _with_report(error.error, report) from None
     if propagates(error):
         raise error
@@ -419,15 +470,24 @@ def _fill_failed(
     raised: BaseException,
     started: bool,
 ) -> None:
-    if not started or (isinstance(error, ToolboxError) and error.not_started):
+    own = error if is_a(error, ToolboxError) else None
+    if not started or (isinstance(own, ToolboxError) and own.not_started):
         record.invoked = None
-        fill_refused(record, tool, payload, error.report if report is None and isinstance(error, ToolboxError) else report)
+        fill_refused(record, tool, payload, own.report if report is None and isinstance(own, ToolboxError) else report)
     if refused is not None:
         _add_notes(record, refused)
-    record.error = str(raised) if isinstance(raised, ToolboxError) else type(raised).__name__
+    record.error = _text_of(raised)
     # Errors of toolbox's own are made of parts that have been redacted; an application's own may say anything.
-    if tool.redaction is not None and type(raised).__module__ != ToolboxError.__module__:
+    if tool.redaction is not None and _module_of(type(raised)) != ToolboxError.__module__:
         record.error = tool.redaction.text(record.error)
+
+
+def _text_of(error: BaseException) -> str:
+    """The text of an error of toolbox's own, the name of any other."""
+    with suppress(*FOREIGN):
+        if is_a(error, ToolboxError):
+            return str(error)
+    return class_name(error)
 
 
 def _add_notes(record: AuditRecord, refused: Refused) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextvars
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+from toolbox.diagnostics import is_a
 from toolbox.errors import MissingContext, ToolboxError, ToolExecutionError, ToolTimeout
 from toolbox.tools import Tool
 
@@ -16,6 +17,7 @@ __all__ = [
     "ABANDONED_LIMIT",
     "Ended",
     "Stopped",
+    "Watched",
     "abandoned",
     "arguments_for",
     "finished",
@@ -88,10 +90,10 @@ def _by_subclass(wanted: Any, context: Mapping[Any, Any]) -> tuple[Any] | None:
 
 def propagates(error: BaseException) -> bool:
     """Whether an exception is the caller's own (an interrupt, a cancellation) and not the tool's."""
-    if isinstance(error, KeyboardInterrupt):
+    if is_a(error, KeyboardInterrupt):
         return True
     loaded = sys.modules.get("asyncio.exceptions")
-    return loaded is not None and isinstance(error, loaded.CancelledError)
+    return loaded is not None and is_a(error, loaded.CancelledError)
 
 
 class Stopped(Exception):
@@ -149,18 +151,24 @@ def finished(value: Any, box: _Box | None = None) -> Any:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_awaited(value, box))
+        return asyncio.run(_awaited(value, box)).take()
     # A loop runs in this thread already and cannot wait for itself: the awaitable gets a loop of its own in another thread.
-    return _joined(lambda box: asyncio.run(_awaited(value, box)))
+    return _joined(lambda box: asyncio.run(_awaited(value, box)).take())
 
 
-async def _awaited(value: Awaitable[Any], box: _Box | None) -> Any:
+async def _awaited(value: Awaitable[Any], box: _Box | None) -> Ended:
     import asyncio
 
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     if box is not None and task is not None:
         box.stops_by(lambda: loop.call_soon_threadsafe(task.cancel))
-    return await value
+    try:
+        return Ended(await value)
+    except BaseException as error:
+        if propagates(error):
+            raise
+        # A task looks into an exception that it ends with, and never ends where that raises.
+        return Ended(error=error)
 
 
 # -- threads -------------------------------------------------------------------------------------------------------------------------
@@ -280,6 +288,47 @@ def _in_thread(tool: Tool, work: Callable[[_Box], Any], timeout_s: float) -> Any
 # -- asynchronous code ---------------------------------------------------------------------------------------------------------------
 
 
+class Watched:
+    """A coroutine to await once that knows whether it was closed from outside, or has raised a GeneratorExit of its own.
+
+    Attributes:
+        is_closed: whether it was closed: by ``close()`` of the coroutine that awaits it, or because nobody holds that any more.
+    """
+
+    __slots__ = ("_coroutine", "_next", "is_closed")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._coroutine = coroutine
+        self._next = coroutine.send
+        self.is_closed = False
+
+    def __await__(self) -> Any:
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return self._next(None)
+
+    def send(self, value: Any) -> Any:
+        """Go on with a value, as a coroutine does."""
+        return self._next(value)
+
+    def throw(self, *error: Any) -> Any:
+        """Go on with an exception, as a coroutine does."""
+        return self._coroutine.throw(*error)
+
+    def close(self) -> None:
+        """Close it; what its clean-up raises is told nobody, since nobody waits for its result any more."""
+        self.is_closed = True
+        try:
+            self._coroutine.close()
+        except BaseException as error:
+            if propagates(error):
+                raise
+
+
 async def invoke_async(tool: Tool, positional: Sequence[Any], keywords: dict[str, Any], timeout_s: float | None) -> Ended:
     """Run the function from asynchronous code; a synchronous one runs in a thread, so that it does not block the loop.
 
@@ -332,6 +381,11 @@ async def _within(tool: Tool, value: Awaitable[Any], timeout_s: float, rest_s: f
     except asyncio.CancelledError:
         await _cancel(task)
         raise
+    except GeneratorExit:
+        # This coroutine is being closed, and may wait for nothing more; its loop may be closed as well.
+        with suppress(RuntimeError):
+            task.cancel()
+        raise
     if done:
         return task.result()
     await _cancel(task)
@@ -356,7 +410,7 @@ async def _within_in_thread(tool: Tool, work: Callable[[_Box], Any], timeout_s: 
     _run_in_thread(tool.name, box, work)
     try:
         await asyncio.wait({ready}, timeout=timeout_s)
-    except asyncio.CancelledError:
+    except (asyncio.CancelledError, GeneratorExit):
         box.abandon()
         raise
     if box.abandon():

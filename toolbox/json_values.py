@@ -14,10 +14,10 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from toolbox.diagnostics import FOREIGN
+from toolbox.diagnostics import FOREIGN, class_name
 from toolbox.types import ABSENT
 
-__all__ = ["KEPT", "Bounds", "json_text", "json_value", "plain_text", "snapshot"]
+__all__ = ["KEPT", "Bounds", "fields_of", "json_text", "json_value", "plain_text", "snapshot"]
 
 
 def json_value(value: Any) -> Any:
@@ -50,7 +50,7 @@ def json_value(value: Any) -> Any:
 
 
 def _json_container(value: Any) -> Any:
-    value = _fields_of(value)
+    value = fields_of(value)
     if type(value).__module__.partition(".")[0] == "numpy" and hasattr(value, "tolist"):
         return json_value(value.tolist())
     if isinstance(value, Mapping):
@@ -72,7 +72,7 @@ def duration_text(value: datetime.timedelta) -> str:
     return f"{sign}P{span.days}DT{seconds}S"
 
 
-def _fields_of(value: Any) -> Any:
+def fields_of(value: Any) -> Any:
     """The fields of an instance of a class with fields, as a dict; any other value as it is."""
     kind = type(value)
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
@@ -147,7 +147,7 @@ class _Snapshot:
         try:
             return self.scalar(value) if isinstance(value, str | int | float) else self.compound(value, depth)
         except FOREIGN:
-            return f"<{type(value).__name__}>"
+            return f"<{class_name(value)}>"
 
     def scalar(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -164,7 +164,7 @@ class _Snapshot:
     key = scalar
 
     def compound(self, value: Any, depth: int) -> Any:
-        plain = _fields_of(value) if not isinstance(value, Mapping | list) else value
+        plain = fields_of(value) if not isinstance(value, Mapping | list) else value
         if isinstance(plain, Mapping | list | tuple | set | frozenset):
             if depth <= 0:
                 return "<nested too deeply>"
@@ -173,7 +173,7 @@ class _Snapshot:
         if exact is not ABSENT:
             return self.copy(exact, depth)
         has_repr = any("__repr__" in vars(kind) for kind in type(value).__mro__[:-1])
-        return self.scalar(repr(value)) if has_repr else f"<{type(value).__name__}>"
+        return self.scalar(repr(value)) if has_repr else f"<{class_name(value)}>"
 
     def mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
         made: dict[str, Any] = {}

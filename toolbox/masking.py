@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
@@ -18,12 +18,13 @@ from toolbox.diagnostics import (
     DiagnosticKind,
     Failure,
     FailureReason,
+    class_name,
     is_within,
     path_text,
 )
-from toolbox.json_values import KEPT, Bounds, snapshot
+from toolbox.json_values import KEPT, Bounds, fields_of, snapshot
 from toolbox.redaction import Redaction
-from toolbox.tools import Tool
+from toolbox.tools import Tool, names_of
 from toolbox.types import Opaque
 
 __all__ = ["hidden", "masked", "message_of", "shows", "texts_of", "unseen"]
@@ -110,7 +111,7 @@ def _redacted(
     """The same as a redaction shows it: values masked by key, also where a text beside them quotes one, and every text redacted."""
     if not diagnostics and not failures:
         return [], []
-    secrets = texts_of(_under_keys(redaction, bound)) if redaction.keys else []
+    secrets = texts_of(tool, _under_keys(redaction, bound)) if redaction.keys else []
 
     def text(words: str) -> str:
         return redaction.text(_without(words, secrets)) if words else words
@@ -206,7 +207,7 @@ def message_of(error: BaseException, tool: Tool, report: CoercionReport) -> str:
     words = _DOCUMENTATION.sub("", words)
     if redaction is not None:
         words = redaction.text(words)
-    name = type(error).__name__[:100]
+    name = class_name(error)[:100]
     words = re.sub(_UNPRINTABLE, lambda found: found[0].encode("unicode_escape").decode("ascii"), f"{name}: {words}" if words else name)
     return f"{words[:MESSAGE_LIMIT]}..." if len(words) > MESSAGE_LIMIT else words
 
@@ -231,7 +232,7 @@ def _secret_texts(tool: Tool, report: CoercionReport) -> list[str] | None:
         if hidden_ones is None:
             return None
         secrets += hidden_ones
-    return texts_of(secrets)
+    return texts_of(tool, secrets)
 
 
 def _under_keys(redaction: Redaction, value: Any) -> list[Any] | None:
@@ -251,10 +252,14 @@ def _under_keys(redaction: Redaction, value: Any) -> list[Any] | None:
     return None if pending else found
 
 
-def texts_of(secrets: list[Any] | None) -> list[str] | None:
-    """What secret values hold, as it may stand in a text, the longest first; None where it is too much."""
-    if secrets is None:
-        return None
+def texts_of(tool: Tool, secrets: list[Any] | None) -> list[str] | None:
+    """What secret values hold, as it may stand in a text, the longest first; None where it is too much.
+
+    The keys in them are secret too, but for the names that the tool declares.
+    """
+    if not secrets:
+        return None if secrets is None else []
+    declared = tool.names or frozenset(names_of(tool.document))
     found: set[str] = set()
     pending = list(secrets)
     seen: dict[int, Any] = {}  # what was looked into, held so that no other object gets its id
@@ -268,7 +273,7 @@ def texts_of(secrets: list[Any] | None) -> list[str] | None:
         elif item is not None and id(item) not in seen:
             seen[id(item)] = item
             with suppress(Exception):  # a value's own methods may do anything
-                pending.extend(_inside(item))
+                pending.extend(_inside(item, declared))
     return None if pending else sorted(found, key=len, reverse=True)
 
 
@@ -278,19 +283,26 @@ def _spellings(value: str | bytes | float) -> Iterable[str]:
     return filter(None, (text, repr(value)[1:-1], json.dumps(text)[1:-1])) if isinstance(value, str) else filter(None, (text,))
 
 
-def _inside(value: Any) -> Iterable[Any]:
-    """What a value holds: its items or its fields, and what a wrapper such as pydantic's SecretStr keeps from being printed."""
+# What these hold stands in the fields, or is no more than their names.
+_NO_FIELDS: Final = frozenset({"__dict__", "__weakref__", "__pydantic_fields_set__"})
+
+
+def _inside(value: Any, declared: Collection[str]) -> Iterable[Any]:
+    """What a value holds: its items, keys or fields, and what a wrapper such as pydantic's SecretStr keeps from being printed."""
     if isinstance(value, Mapping):
+        yield from (key for key in value if not (isinstance(key, str) and key in declared))
         yield from value.values()
         return
     if isinstance(value, list | tuple | set | frozenset):
         yield from value
         return
-    copied = snapshot(value)
+    fields = fields_of(value)
+    copied = snapshot(value) if fields is value else list(fields.values())
     yield copied if isinstance(copied, dict | list | str) else None
     unveil = getattr(type(value), "get_secret_value", None)
     if unveil is not None:
         yield unveil(value)
     names = [*getattr(type(value), "__slots__", ()), *getattr(value, "__dict__", ())]
     for name in names:
-        yield getattr(value, name, None)
+        if name not in _NO_FIELDS:
+            yield getattr(value, name, None)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from toolbox.audit import AuditRecord, CallStatus, is_silent, log_record, warn
 from toolbox.calls import Services
-from toolbox.diagnostics import ABSENT, CoercionReport, Diagnostic, Failure
+from toolbox.diagnostics import ABSENT, FOREIGN, CoercionReport, Diagnostic, Failure, class_name, is_a
 from toolbox.errors import AuditError, ToolboxError, ToolTimeout
 from toolbox.invoking import propagates
 from toolbox.json_values import snapshot
@@ -28,6 +29,8 @@ _T = TypeVar("_T")
 
 _PLAIN: Final = frozenset({str, int, bool, type(None), type(ABSENT)})
 _THREADS: Final = 32
+_PATIENCE_S: Final = 10
+_module_of: Final = type.__dict__["__module__"].__get__
 
 
 def fill_running(record: AuditRecord, tool: Tool, payload: Any, report: CoercionReport) -> None:
@@ -50,13 +53,13 @@ def fill_refused(record: AuditRecord, tool: Tool, payload: Any, report: Coercion
         record.failures = tuple(map(_copied_failure, report.failures))
 
 
-def status_of(record: AuditRecord, error: BaseException) -> CallStatus:
-    """How a call ended that ended with an error."""
-    if propagates(error):
+def status_of(record: AuditRecord, error: BaseException, *, is_closed: bool = False) -> CallStatus:
+    """How a call ended that ended with an error, or whose coroutine was closed."""
+    if is_closed or propagates(error):
         return CallStatus.CANCELLED
     if record.invoked is not None:
-        return CallStatus.TIMEOUT if isinstance(error, ToolTimeout) else CallStatus.FAILED
-    if isinstance(error, ToolboxError) and error.record_status is not None:
+        return CallStatus.TIMEOUT if is_a(error, ToolTimeout) else CallStatus.FAILED
+    if is_a(error, ToolboxError) and isinstance(error, ToolboxError) and error.record_status is not None:
         return CallStatus(error.record_status)
     return CallStatus.REFUSED
 
@@ -102,18 +105,33 @@ async def open_record_async(record: AuditRecord, tool: Tool, services: Services,
     for sink in opening:
         try:
             if getattr(sink, "blocking", False):
-                await in_thread(partial(sink.opened, record))
+                await _opened_in_thread(partial(sink.opened, record), _pool_of(sink))
             else:
                 sink.opened(record)
         except Exception as error:  # noqa: BLE001 - see open_record
             _not_opened(tool, services, sink, error)
 
 
+async def _opened_in_thread(work: Callable[[], None], pool: str) -> None:
+    if _is_inside():
+        return work()
+    import asyncio
+
+    opening = _threads(pool).submit(work)
+    try:
+        return await asyncio.shield(asyncio.wrap_future(opening))
+    except GeneratorExit:
+        # The call's coroutine is being closed: its end must not be on record before its beginning.
+        if not opening.cancel():
+            opening.exception(_PATIENCE_S)
+        raise
+
+
 def _not_opened(tool: Tool, services: Services, sink: Any, error: Exception) -> None:
     _count_loss(services, sink, error)
     rule = tool.on_audit_failure or services.on_audit_failure or ("fail_closed" if tool.high_risk else "fail_open")
     if rule == "fail_closed":
-        raise AuditError(tool.name, type(sink).__name__) from error
+        raise AuditError(tool.name, class_name(sink)) from error
 
 
 # -- closing -------------------------------------------------------------------------------------------------------------------------
@@ -124,9 +142,11 @@ _losing: Final = threading.Lock()
 def _count_loss(services: Services, sink: Any, error: BaseException) -> None:
     with _losing:
         services.lost_records += 1
-    reason = getattr(error, "reason", None)
-    said = {"reason": reason} if isinstance(reason, str) else {}
-    warn("audit_sink_failed", sink=type(sink).__name__, error=type(error).__name__, **said)
+    reason = None
+    with suppress(*FOREIGN):
+        reason = getattr(error, "reason", None)
+    said = {"reason": reason} if type(reason) is str else {}
+    warn("audit_sink_failed", sink=class_name(sink), error=class_name(error), **said)
 
 
 def deliver(record: AuditRecord, services: Services, status: CallStatus, opened: Sequence[Any] = ()) -> None:
@@ -143,13 +163,7 @@ def deliver(record: AuditRecord, services: Services, status: CallStatus, opened:
         log_record(record)
     interruption: BaseException | None = None
     for sink in _takers(services, opened):
-        try:
-            sink(record)
-        except Exception as error:  # noqa: BLE001 - whatever an application's sink does, the call has had its effect already
-            _count_loss(services, sink, error)
-        except BaseException as error:  # noqa: BLE001 - raised again when every other sink has the record
-            _count_loss(services, sink, error)
-            interruption = error
+        interruption = _give(record, services, sink) or interruption
     if interruption is not None:
         raise interruption
 
@@ -168,43 +182,57 @@ async def deliver_async(
     record.end(status)
     if not is_silent():
         log_record(record)
-    waiting: list[Future[None]] = []
+    interruption: BaseException | None = None
+    waiting: list[Future[BaseException | None]] = []
     for sink in _takers(services, opened):
         if may_wait and getattr(sink, "blocking", False) and not _is_inside():
             # All have the record before one is waited for: a cancellation meanwhile keeps it from none.
-            waiting.append(_started(partial(_give, record, services, sink)))
+            waiting.append(_started(partial(_give, record, services, sink), _pool_of(sink)))
         else:
-            _give(record, services, sink)
+            interruption = _give(record, services, sink) or interruption
     if waiting:
         import asyncio
 
         for given in waiting:
-            await asyncio.shield(given)
+            interruption = await asyncio.shield(given) or interruption
+    if interruption is not None:
+        raise interruption
 
 
-def _give(record: AuditRecord, services: Services, sink: Any) -> None:
+def _give(record: AuditRecord, services: Services, sink: Any) -> BaseException | None:
+    """Give a record to a sink; what is to be raised when every other sink has it."""
     try:
         sink(record)
-    except Exception as error:  # noqa: BLE001 - see deliver
+    except BaseException as error:  # noqa: BLE001 - see deliver
         _count_loss(services, sink, error)
+        return None if is_a(error, Exception) else error
+    return None
 
 
 # -- threads for what waits ----------------------------------------------------------------------------------------------------------
 
 _inside: Final = threading.local()
-_pool: ThreadPoolExecutor | None = None
+_pools: Final[dict[str, ThreadPoolExecutor]] = {}
 _pooling: Final = threading.Lock()
 
+# Two, since what is an application's own may wait for a call, and that for its record: sinks of toolbox's own never wait behind it.
+_RECORDS: Final = "toolbox-audit"
+_OTHERS: Final = "toolbox-review"
 
-def _threads() -> ThreadPoolExecutor:
-    # Not the loop's own pool: there a record could wait behind slow tools.
-    global _pool  # noqa: PLW0603 - threads are the process's, made when they are first needed
+
+def _pool_of(sink: Any) -> str:
+    """In which threads a sink that waits is called."""
+    return _RECORDS if str(_module_of(type(sink))).partition(".")[0] == __name__.partition(".")[0] else _OTHERS
+
+
+def _threads(name: str) -> ThreadPoolExecutor:
+    # Not the loop's own pool: there a record could wait behind slow tools. Threads are the process's, made when they are first needed.
     with _pooling:
-        if _pool is None:
+        if name not in _pools:
             from concurrent.futures import ThreadPoolExecutor
 
-            _pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="toolbox-audit", initializer=_mark)
-        return _pool
+            _pools[name] = ThreadPoolExecutor(_THREADS, thread_name_prefix=name, initializer=_mark)
+        return _pools[name]
 
 
 def _mark() -> None:
@@ -216,25 +244,25 @@ def _is_inside() -> bool:
     return getattr(_inside, "pool", False)
 
 
-def _forget_threads() -> None:
-    global _pool  # noqa: PLW0603 - a forked process has none of its parent's threads
-    _pool = None
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)
+    # A forked process has none of its parent's threads.
+    os.register_at_fork(after_in_child=_pools.clear)
 
 
-def _started(work: Callable[[], _T]) -> Future[_T]:
+def _started(work: Callable[[], _T], pool: str) -> Future[_T]:
     import asyncio
 
-    return asyncio.get_running_loop().run_in_executor(_threads(), work)
+    return asyncio.get_running_loop().run_in_executor(_threads(pool), work)
 
 
 async def in_thread(work: Callable[[], _T]) -> _T:
     """Do what waits for a disk or a server in a thread; a cancellation does not stop it, and does not wait for it."""
+    return await _in_thread(work, _OTHERS)
+
+
+async def _in_thread(work: Callable[[], _T], pool: str) -> _T:
     if _is_inside():
         return work()
     import asyncio
 
-    return await asyncio.shield(_started(work))
+    return await asyncio.shield(_started(work, pool))

@@ -323,7 +323,7 @@ class Registry:
                 item.schema,
                 item.handler,
                 self.policy,
-                replace(options, high_risk=high_risk(item) if callable(high_risk) else high_risk, secret=item.secret),
+                replace(options, high_risk=bool(high_risk(item)) if callable(high_risk) else high_risk, secret=item.secret),
                 description=item.description,
                 dialect=item.dialect,
                 raises=on_schema_problem == "raise",
@@ -580,7 +580,7 @@ class Registry:
         Raises:
             TypeError: one is no `ToolCall`, or an option is none; then nothing was run.
         """
-        return [self._run(name, arguments, call) for name, arguments, call in _listed(calls, options)]
+        return [self._run(name, arguments, call) for name, arguments, call in _listed("run_calls", calls, options)]
 
     async def arun_calls(self, calls: Iterable[ToolCall], *, limit: int = 8, **options: Any) -> list[ToolResult]:
         """Run calls at once, at most `limit` at a time; the results stand in the order of the calls.
@@ -599,7 +599,7 @@ class Registry:
             async with slots:
                 return await self._arun(name, arguments, call)
 
-        return list(await asyncio.gather(*starmap(one, _listed(calls, options))))
+        return list(await asyncio.gather(*starmap(one, _listed("arun_calls", calls, options))))
 
     def check(self, name: str, arguments: Any = None, /) -> CoercionReport:
         """What would be made of the arguments, without invoking: for dry runs and approval screens.
@@ -809,8 +809,15 @@ def _said(call_id: str | None, context: Mapping[Any, Any] | None, timeout_s: flo
     return Call(call_id, context, timeout_s, metadata)
 
 
-def _listed(calls: Iterable[ToolCall], options: Mapping[str, Any]) -> list[tuple[str, Any, Call]]:
+# Of one call among several; its id comes with it.
+_OPTIONS: Final = ("context", "timeout_s", "metadata")
+
+
+def _listed(method: str, calls: Iterable[ToolCall], options: Mapping[str, Any]) -> list[tuple[str, Any, Call]]:
     """Each call as it is run. All are looked at before the first one runs: what is wrong with a later one must not hide its result."""
+    for name in options:
+        if name not in _OPTIONS:
+            raise TypeError(f"{method} has no option {name!r}: they are {', '.join(_OPTIONS)}")
     listed = []
     for call in calls:
         if not isinstance(call, ToolCall):

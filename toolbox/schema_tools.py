@@ -47,6 +47,8 @@ def schema_tool(
     Raises:
         RegistrationError: the schema is invalid, or no object.
     """
+    if options.problems:
+        raise RegistrationError(name, options.problems)
     document, problems = _read_parameters(name, schema, dialect, resources)
     if problems and raises:
         raise RegistrationError(name, problems)

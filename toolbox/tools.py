@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, cast
 
-from toolbox.annotations import CallableShape, Converter, Injection, read_callable
+from toolbox.annotations import CallableShape, Converter, Injection, is_async, read_callable
 from toolbox.audit import OnAuditFailure
 from toolbox.binding import Binder
 from toolbox.coercion import Coercer, build_coercer
-from toolbox.diagnostics import CoercionReport, Diagnostic, Risk, shorten
+from toolbox.diagnostics import CoercionReport, Diagnostic, Risk, class_name, shorten
 from toolbox.errors import RegistrationError, ToolboxError
 from toolbox.matching import NameIndex, closest, normalise
 from toolbox.policy import Policy
@@ -36,7 +36,18 @@ from toolbox.types import (
     map_children,
 )
 
-__all__ = ["LONGEST_NAME", "PLAIN_OPTIONS", "Approval", "Tool", "ToolCall", "ToolNames", "ToolOptions", "make_tool", "read_tool"]
+__all__ = [
+    "LONGEST_NAME",
+    "PLAIN_OPTIONS",
+    "Approval",
+    "Tool",
+    "ToolCall",
+    "ToolNames",
+    "ToolOptions",
+    "make_tool",
+    "names_of",
+    "read_tool",
+]
 
 # An underscore is a word character already: as a separator too, it would be tried both ways, and a long name would take for ever.
 _NAME: Final = re.compile(r"\w+(?:[ ./:-]\w+)*\Z")
@@ -144,7 +155,7 @@ class Tool:
         document = _with_secret_keys(self.document, both.hides) if both.keys else self.document
         secret = self.secret | _secret_fields(document)
         schema = write_schema(_without_secret_defaults(document, secret)) if both.keys else self.schema
-        names = frozenset(_names(document))
+        names = frozenset(names_of(document))
         return replace(self, document=document, schema=schema, secret=secret, redaction=both, guarded=True, flat=False, names=names)
 
     def under(self, policy: Policy, name: str | None = None) -> Tool:
@@ -191,16 +202,32 @@ class ToolOptions:
     def problems(self) -> list[str]:
         """What is wrong with them."""
         policy, seconds, approval, rule = cast(tuple[Any, ...], (self.policy, self.timeout_s, self.approval, self.on_audit_failure))
+        high_risk: Any = self.high_risk
         found = []
+        if not _are_names(self.secret):
+            found.append(f'secret must be a list of names, such as ["api_key"], and is {shorten(self.secret)}')
+        if type(high_risk) is not bool:
+            found.append(f"high_risk must be True or False, and is {shorten(high_risk)}")
         if policy is not None and not isinstance(policy, Policy):
             found.append(f"policy must be a Policy, such as STRICT, and is a {type(policy).__name__}")
         if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0):
             found.append(f"timeout_s must be a number of seconds above 0, and is {shorten(seconds)}")
         if approval is not None and approval != "always" and not callable(approval):
             found.append(f"approval must be 'always' or a function of a report, and is {shorten(approval)}")
+        elif callable(approval) and is_async(approval):
+            found.append(
+                "approval must be a function that answers at once, and is a coroutine function: ask what must be waited for before the call"
+            )
         if rule not in (None, "fail_open", "fail_closed"):
             found.append(f"on_audit_failure must be 'fail_open' or 'fail_closed', and is {shorten(rule)}")
         return found
+
+
+def _are_names(names: Any) -> bool:
+    """Whether it is a list of names, and no text, of which each letter would be one."""
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
+        return False
+    return not isinstance(names, Collection) or all(isinstance(item, str) for item in names)
 
 
 PLAIN_OPTIONS: Final = ToolOptions()
@@ -277,6 +304,13 @@ def read_tool(
     Raises:
         RegistrationError: the callable cannot become a tool.
     """
+    # Before the callable is read: what the options name is looked for in it.
+    problems = options.problems
+    named: Any = aliases
+    if named is not None and not isinstance(named, Mapping):
+        problems.append(f'aliases must be a mapping, such as {{"q": "query"}}, and is {shorten(named)}')
+    if problems:
+        raise RegistrationError(str(name or getattr(function, "__name__", class_name(function))), problems)
     shape: CallableShape = read_callable(
         function, name=name, description=description, aliases=aliases, secret=options.secret, converters=converters
     )
@@ -330,7 +364,7 @@ def _names_of(item: Field) -> tuple[str, ...]:
     return (item.name, *item.aliases, *(() if item.target is None else (item.target,)))
 
 
-def _names(document: Document) -> Iterator[str]:
+def names_of(document: Document) -> Iterator[str]:
     """Every name of a parameter, or of a field inside one."""
     pending: list[Type] = [document.root, *document.definitions.values()]
     while pending:
@@ -338,7 +372,23 @@ def _names(document: Document) -> Iterator[str]:
         if isinstance(node, ObjectType):
             for item in node.fields:
                 yield from _names_of(item)
+        elif isinstance(node, Opaque):
+            yield from _properties(node.schema)
+            pending.append(node.known)
         pending.extend(children(node))
+
+
+def _properties(schema: Any) -> Iterator[str]:
+    """Every name that a schema declares, at any depth."""
+    pending = [schema]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Mapping):
+            declared = part.get("properties")
+            yield from (name for name in declared if isinstance(name, str)) if isinstance(declared, Mapping) else ()
+            pending.extend(part.values())
+        elif isinstance(part, list):
+            pending.extend(part)
 
 
 def _without_secret_defaults(document: Document, secret: frozenset[str]) -> Document:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import gc
 import threading
 from collections.abc import Callable
 from typing import Any, Literal
@@ -11,10 +12,13 @@ import pytest
 from toolbox import (
     AuditError,
     AuditRecord,
+    AuditStore,
     CallStatus,
     MemorySink,
     RegistrationError,
     Registry,
+    ReviewItem,
+    ReviewQueue,
     ToolExecutionError,
     ToolTimeout,
     call_metadata,
@@ -214,6 +218,45 @@ def test_a_cancelled_call_is_closed(blocking: bool) -> None:
     assert journal.seen == [("opened", "running"), ("closed", "cancelled")]
 
 
+def _broken_clean_up() -> None:
+    raise ZeroDivisionError
+
+
+@blocking_or_not
+@pytest.mark.parametrize("timeout_s", [None, 20.0])
+@pytest.mark.parametrize("clean_up", [lambda: None, _broken_clean_up])
+@pytest.mark.parametrize("closes", [True, False])
+def test_a_call_whose_coroutine_is_closed(blocking: bool, timeout_s: float | None, clean_up: Callable[[], Any], closes: bool) -> None:
+    """It is cancelled, whoever closes it and whatever its clean-up does: nothing is raised, and no record stays open."""
+    journal = Journal(blocking=blocking)
+    registry = Registry(sinks=[journal])
+    started = asyncio.Event()
+
+    @registry.tool
+    async def wait() -> None:
+        """Wait for ever."""
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            clean_up()
+
+    async def begin() -> None:
+        pending.append(asyncio.create_task(pending[0]))
+        await started.wait()
+
+    pending: list[Any] = [registry.adispatch("wait", timeout_s=timeout_s)]
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda *_: None)  # it is told of the task that nobody has waited for
+    loop.run_until_complete(begin())
+    if closes:
+        pending[0].close()
+    loop.close()
+    pending.clear()
+    gc.collect()
+    assert (journal.seen, registry.lost_records) == ([("opened", "running"), ("closed", "cancelled")], 0)
+
+
 def test_a_timeout_is_closed_once() -> None:
     """The function that goes on in its thread closes nothing a second time."""
     journal, gate = Journal(), threading.Event()
@@ -380,12 +423,13 @@ def test_an_interruption_while_a_record_is_opened(way: Way) -> None:
     assert (record.status, record.invoked, RAN) == (CallStatus.CANCELLED, None, [])
 
 
-def test_an_interruption_while_a_record_is_closed() -> None:
+@both_ways
+def test_an_interruption_while_a_record_is_closed(way: Way) -> None:
     """The sinks behind the one that was interrupted have the record all the same, and the loss is counted."""
     memory = MemorySink()
     registry = _registry(Interrupted(opening=False), memory)
     with pytest.raises(KeyboardInterrupt):
-        registry.dispatch("double", {"number": 1})
+        way(registry, "double", {"number": 1})
     assert ([item.status for item in memory.records], registry.lost_records) == ([CallStatus.DONE], 1)
 
 
@@ -421,6 +465,7 @@ def test_a_cancellation_while_a_record_is_opened() -> None:
         ({"metadata": ["x"]}, r'metadata must be a mapping, such as a dict, and is \["x"\]'),
         ({"context": 5}, "context must be a mapping, such as a dict, and is 5"),
         ({"timeout_s": "1"}, 'timeout_s must be a number of seconds, and is "1"'),
+        ({"timeout_s": float("nan")}, "timeout_s must be a number of seconds, and is nan"),
     ],
 )
 def test_wrong_options_are_found_before_anything_runs(way: Way, options: dict[str, Any], words: str) -> None:
@@ -467,3 +512,54 @@ def test_a_sink_that_waits_may_dispatch() -> None:
 
     asyncio.run(main())
     assert len(memory) == 200
+
+
+def test_a_coroutine_closed_while_its_record_is_opened() -> None:
+    """The end is told behind the beginning."""
+    entered, gate = threading.Event(), threading.Event()
+
+    class Slow(Journal):
+        def opened(self, record: AuditRecord) -> None:
+            entered.set()
+            gate.wait(10)
+            super().opened(record)
+
+    journal = Slow(blocking=True)
+    registry = _registry(journal)
+
+    async def main() -> None:
+        pending.append(asyncio.create_task(pending[0]))
+        await asyncio.to_thread(entered.wait, 10)
+
+    RAN.clear()
+    pending: list[Any] = [registry.adispatch("adouble", {"number": 1})]
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda *_: None)  # it is told of the task that nobody has waited for
+    loop.run_until_complete(main())
+    opener = threading.Timer(0.05, gate.set)
+    opener.start()
+    pending[0].close()
+    opener.join()
+    loop.close()
+    pending.clear()
+    gc.collect()
+    assert ([word for word, _ in journal.seen], RAN) == (["opened", "closed"], [])
+
+
+def test_hooks_that_wait_for_calls_do_not_keep_records_from_being_written(store: AuditStore) -> None:
+    """However many hooks wait at once for a call whose record is written in a thread."""
+    queue = ReviewQueue(store)
+    registry = _registry(store, review=queue)
+    registry.register(double, name="held", approval="always")
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+
+        def wait_for_a_call(item: ReviewItem) -> None:
+            asyncio.run_coroutine_threadsafe(registry.adispatch("adouble", {"number": 1}), loop).result(20)
+
+        queue.on_waiting = wait_for_a_call
+        await asyncio.gather(*(registry.arun("held", {"number": number}) for number in range(40)))
+
+    asyncio.run(main())
+    assert (queue.failed_hooks, len(queue.items())) == (0, 40)

@@ -209,8 +209,9 @@ def test_cancelling_at_any_moment(quick_folder: Path) -> None:
                     await task
                 started += number % 50 > 0
             # What was begun in a thread ends there.
-            await asyncio.to_thread(recording._threads().shutdown)
-            recording._forget_threads()
+            for pool in recording._pools.values():
+                await asyncio.to_thread(pool.shutdown)
+            recording._pools.clear()
             return started
 
         started = asyncio.run(run())

@@ -1,6 +1,6 @@
 """Python signatures and annotations -> the representation."""
 
-from toolbox.annotations.callables import CallableShape, Injection, read_annotation, read_callable
+from toolbox.annotations.callables import CallableShape, Injection, is_async, read_annotation, read_callable
 from toolbox.annotations.markers import Converter, Injected, OpenEnum, Param
 from toolbox.json_values import json_value
 
@@ -11,6 +11,7 @@ __all__ = [
     "Injection",
     "OpenEnum",
     "Param",
+    "is_async",
     "json_value",
     "read_annotation",
     "read_callable",

@@ -20,7 +20,7 @@ from toolbox.errors import RegistrationError
 from toolbox.json_values import json_value
 from toolbox.types import AnyType, Document, Field, NeverType, ObjectType, Ref, Type, children
 
-__all__ = ["CallableShape", "Injection", "read_annotation", "read_callable"]
+__all__ = ["CallableShape", "Injection", "is_async", "read_annotation", "read_callable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ class _CallableReader:
             positional=tuple(positional),
             injections=tuple(injections),
             secret=self.secret | {field.name for field in _fields_of(document) if field.secret or _holds_secret(field.type, document)},
-            is_async=_is_async(self.function),
+            is_async=is_async(self.function),
             bound=self.bound_by_partial,
         )
 
@@ -349,7 +349,8 @@ def _wanted(annotation: Any) -> Any:
     return members[0] if is_optional else inner
 
 
-def _is_async(function: Any) -> bool:
+def is_async(function: Any) -> bool:
+    """Whether a function, a partial or a callable instance is declared ``async``."""
     while isinstance(function, functools.partial):
         function = function.func
     if not inspect.isroutine(function) and not isinstance(function, type):

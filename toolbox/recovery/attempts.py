@@ -105,7 +105,7 @@ class Scrubber:
 
     def __init__(self, tool: Tool, original: Mapping[str, Any]) -> None:
         self.tool = tool
-        found = texts_of(_secret_values(tool, original)) if tool.guarded else []
+        found = texts_of(tool, _secret_values(tool, original)) if tool.guarded else []
         self.secrets = None if found is None or len(found) > _MOST_SECRETS else found
 
     def arguments(self, value: Any) -> Any:
