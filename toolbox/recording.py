@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from toolbox.audit import AuditRecord, CallStatus, is_silent, log_record, warn
@@ -158,12 +159,17 @@ def deliver(record: AuditRecord, services: Services, status: CallStatus, opened:
         status: how the call ended.
         opened: the sinks that were told that the call runs; one that was removed meanwhile is told of its end all the same.
     """
-    record.end(status)
+    # Every call comes here, so what nearly always happens is written out; this is `record.end(status)`.
+    record.status = status
+    record.duration_ms = (perf_counter() - record._started) * 1000  # noqa: SLF001
     if not is_silent():
         log_record(record)
     interruption: BaseException | None = None
-    for sink in _takers(services, opened):
-        interruption = _give(record, services, sink) or interruption
+    for sink in _takers(services, opened) if opened else services.sinks.all:
+        try:
+            sink(record)
+        except BaseException as error:  # noqa: BLE001 - whatever an application's sink does, the call has had its effect already
+            interruption = _lost(services, sink, error) or interruption
     if interruption is not None:
         raise interruption
 
@@ -204,9 +210,14 @@ def _give(record: AuditRecord, services: Services, sink: Any) -> BaseException |
     try:
         sink(record)
     except BaseException as error:  # noqa: BLE001 - see deliver
-        _count_loss(services, sink, error)
-        return None if is_a(error, Exception) else error
+        return _lost(services, sink, error)
     return None
+
+
+def _lost(services: Services, sink: Any, error: BaseException) -> BaseException | None:
+    """Count a record that a sink has not taken; what is to be raised of it when every other sink has it."""
+    _count_loss(services, sink, error)
+    return None if is_a(error, Exception) else error
 
 
 # -- threads for what waits ----------------------------------------------------------------------------------------------------------

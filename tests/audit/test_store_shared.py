@@ -142,6 +142,16 @@ def test_one_bad_item_does_not_hold_up_the_others(quick_folder: Path, monkeypatc
         assert (store.count(tool="good"), store.count(tool="bad")) == (19, 0)
 
 
+def test_a_use_from_within_the_taking_of_turns_is_refused(quick_folder: Path) -> None:
+    """The collector may run anywhere, and what it calls may use the store: that must not wait for the very thread that it is in."""
+    with AuditStore(quick_folder / "audit.db") as store:
+        with store._database._turns._lock, pytest.raises(StoreError, match="taking its turn") as error:
+            store(AuditRecord("t", "p", {}, status=CallStatus.DONE))
+        assert error.value.reason == "misused"
+        store(AuditRecord("t", "p", {}, status=CallStatus.DONE))
+        assert store.count() == 1
+
+
 def test_the_collector_waits_for_nothing(quick_folder: Path) -> None:
     """A store that nobody closed may be collected at any moment, also inside a transaction of another one on the same file."""
     path = quick_folder / "audit.db"

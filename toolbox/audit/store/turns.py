@@ -70,7 +70,8 @@ class Turns(Generic[_T]):
     def __init__(self, commit: Callable[[Sequence[Waiting[_T]]], None], settle: Callable[[], None]) -> None:
         self._commit = commit
         self._settle = settle
-        self._lock = threading.Lock()
+        # It knows its owner: the collector may close a call, and so use the store, while this thread holds it.
+        self._lock = threading.RLock()
         self._queue: list[Waiting[_T]] = []
         self._turn: _Turn | None = None
         self._readers: set[object] = set()
@@ -167,6 +168,8 @@ class Turns(Generic[_T]):
         Raises:
             StoreError: it is such a use.
         """
+        if self._lock._is_owned():  # type: ignore[attr-defined]  # noqa: SLF001 - as threading.Condition asks it
+            raise StoreError("misused", "the store was used while this thread was taking its turn there, as by the collector")
         turn = self._turn
         if turn is None or turn.thread != threading.get_ident():
             return
