@@ -592,3 +592,35 @@ def test_keys_inside_a_secret(kind: Any, payload: Any, shown: str) -> None:
     registry.register(broken)
     error = registry.run("broken", {"x": payload}).error
     assert str(error) == memory.records[0].error == f"the tool broken failed: {shown}"
+
+
+@dataclass
+class Access:
+    """A user and what only the user knows."""
+
+    user: str
+    pins: dict[str, int]
+
+
+def test_the_keys_of_a_secret_mapping_are_in_no_path() -> None:
+    """What a secret holds is secret, its keys too; the names that are declared say where something is wrong."""
+    sink = MemorySink()
+    registry = Registry(sinks=[sink])
+
+    @registry.tool(secret=["codes", "login"])
+    def enter(codes: dict[str, dict[str, int]], login: Access, count: int) -> None:
+        """Enter."""
+
+    codes = {"hunter2": {"first": "x"}, "key with spaces": {"hunter2": "7"}}
+    result = registry.run("enter", {"codes": codes, "login": {"pins": {"hunter2": "y"}}, "count": "z"})
+    assert result.report is not None
+    assert sorted(item.path for item in result.report.failures) == [
+        "$.codes['***']['***']",
+        "$.count",
+        "$.login.pins['***']",
+        "$.login.user",
+    ]
+    assert [item.path for item in result.report.diagnostics] == ["$.codes['***']['***']"]
+    said = f"{result.error}{sink.records[-1].to_dict()}{result.report.failures}{result.report.to_text('enter')}"
+    for word in ("hunter2", "first", "key with spaces"):
+        assert word not in said

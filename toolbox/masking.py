@@ -23,7 +23,7 @@ from toolbox.diagnostics import (
     path_text,
 )
 from toolbox.json_values import KEPT, Bounds, fields_of, snapshot
-from toolbox.redaction import Redaction
+from toolbox.redaction import PATH_KEYS, Redaction
 from toolbox.tools import Tool, names_of
 from toolbox.types import Opaque
 
@@ -81,14 +81,31 @@ def _without_secrets(
     def shows_failure(item: Failure) -> bool:
         return shows_path(item.path) and not (is_whole and item.reason is FailureReason.CONSTRAINT)
 
+    at = {*(item.path for item in diagnostics), *(item.path for item in failures)}
+    unshown = {path for path in at if not shows_path(path)}
+    paths = _without_keys(unshown, tool) if unshown else {}
+    changes = [item if item.path not in unshown or item.kind in _WITHOUT_VALUES else _masked_diagnostic(item) for item in diagnostics]
+    refusals = [item if item.value is ABSENT or shows_failure(item) else _masked_failure(item) for item in failures]
     return (
-        [item if shows_path(item.path) or item.kind in _WITHOUT_VALUES else _masked_diagnostic(item) for item in diagnostics],
-        [item if item.value is ABSENT or shows_failure(item) else _masked_failure(item) for item in failures],
+        [replace(item, path=paths[item.path]) if item.path in paths else item for item in changes],
+        [replace(item, path=paths[item.path]) if item.path in paths else item for item in refusals],
     )
 
 
 # What concerns the name of the tool or the text as a whole, and holds no argument.
 _WITHOUT_VALUES: Final = frozenset({DiagnosticKind.RENAMED})
+
+
+def _without_keys(paths: Iterable[str], tool: Tool) -> dict[str, str]:
+    """Paths with the keys masked that a secret mapping holds: below its parameter, all but those that are declared."""
+    declared = tool.names or frozenset(names_of(tool.document))
+    found: dict[str, str] = {}
+    for path in paths:
+        first = PATH_KEYS.match(path, 1)
+        if first is not None:
+            below = PATH_KEYS.sub(lambda key: key[0] if (key[1] or key[2]) in declared else f"['{MASK}']", path[first.end() :])
+            found[path] = path[: first.end()] + below
+    return found
 
 
 def _masked_diagnostic(item: Diagnostic) -> Diagnostic:

@@ -35,7 +35,7 @@ _GAP: Final = re.compile(r"[ \t]{0,8}[\"']?")
 _INVISIBLE: Final = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]")
 _JSON_BEGINS: Final = frozenset("{[")
 _LONGEST_JSON: Final = 262_144
-_PATH_KEYS: Final = re.compile(r"\.(\w+(?:\.\.\.)?)|\['((?:[^'\\]|\\.)*)'\]")
+PATH_KEYS: Final = re.compile(r"\.(\w+(?:\.\.\.)?)|\['((?:[^'\\]|\\.)*)'\]")
 
 
 class Redaction:
@@ -205,7 +205,7 @@ class Redaction:
             shown = name if name in known else self.text(name)
             return found[0] if shown == name else f"['{shown}']"
 
-        return _PATH_KEYS.sub(key, path)
+        return PATH_KEYS.sub(key, path)
 
     def touches(self, value: Any) -> bool:
         """Whether anything in a value is not shown as it is."""
@@ -339,7 +339,7 @@ def _plainly(text: str) -> str:
 
 
 def _path_keys(path: str) -> Iterator[str]:
-    return (found[1] or found[2] for found in _PATH_KEYS.finditer(path))
+    return (found[1] or found[2] for found in PATH_KEYS.finditer(path))
 
 
 def _keys(text: str, start: int, word: str) -> Iterator[str]:
