@@ -30,6 +30,7 @@ __all__ = [
     "is_a",
     "is_within",
     "json_name",
+    "module_name",
     "path_text",
     "place_of",
     "shorten",
@@ -177,6 +178,7 @@ FOREIGN: Final = (Exception, SystemExit, GeneratorExit)
 
 
 _name_of: Final = type.__dict__["__name__"].__get__
+_module_of: Final = type.__dict__["__module__"].__get__
 
 
 def class_name(value: object) -> str:
@@ -186,6 +188,15 @@ def class_name(value: object) -> str:
     'float'
     """
     return str(_name_of(type(value)))
+
+
+def module_name(value: object) -> str:
+    """The name of the module of a value's class, asked for like that of the class; never raises.
+
+    >>> module_name(2.5)
+    'builtins'
+    """
+    return str(_module_of(type(value)))
 
 
 def is_a(value: object, kinds: type | tuple[type, ...]) -> bool:

@@ -26,6 +26,7 @@ from toolbox.diagnostics import (
     Outcome,
     class_name,
     is_a,
+    module_name,
 )
 from toolbox.errors import (
     InvalidArguments,
@@ -48,7 +49,6 @@ from toolbox.tools import Tool
 __all__ = ["arguments_of", "check", "needs_approval", "walk", "walk_async"]
 
 _begun: Final = AuditRecord.begun
-_module_of: Final = type.__dict__["__module__"].__get__
 _DONE: Final = CallStatus.DONE
 
 
@@ -478,7 +478,7 @@ def _fill_failed(
         _add_notes(record, refused)
     record.error = _text_of(raised)
     # Errors of toolbox's own are made of parts that have been redacted; an application's own may say anything.
-    if tool.redaction is not None and _module_of(type(raised)) != ToolboxError.__module__:
+    if tool.redaction is not None and module_name(raised) != ToolboxError.__module__:
         record.error = tool.redaction.text(record.error)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from toolbox.audit import AuditRecord, CallStatus, is_silent, log_record, warn
 from toolbox.calls import Services
-from toolbox.diagnostics import ABSENT, FOREIGN, CoercionReport, Diagnostic, Failure, class_name, is_a
+from toolbox.diagnostics import ABSENT, FOREIGN, CoercionReport, Diagnostic, Failure, class_name, is_a, module_name
 from toolbox.errors import AuditError, ToolboxError, ToolTimeout
 from toolbox.invoking import propagates
 from toolbox.json_values import snapshot
@@ -31,7 +31,6 @@ _T = TypeVar("_T")
 _PLAIN: Final = frozenset({str, int, bool, type(None), type(ABSENT)})
 _THREADS: Final = 32
 _PATIENCE_S: Final = 10
-_module_of: Final = type.__dict__["__module__"].__get__
 
 
 def fill_running(record: AuditRecord, tool: Tool, payload: Any, report: CoercionReport) -> None:
@@ -233,7 +232,7 @@ _OTHERS: Final = "toolbox-review"
 
 def _pool_of(sink: Any) -> str:
     """In which threads a sink that waits is called."""
-    return _RECORDS if str(_module_of(type(sink))).partition(".")[0] == __name__.partition(".")[0] else _OTHERS
+    return _RECORDS if module_name(sink).partition(".")[0] == __name__.partition(".")[0] else _OTHERS
 
 
 def _threads(name: str) -> ThreadPoolExecutor:

@@ -16,7 +16,6 @@ __all__ = [
     "BURIED",
     "buried",
     "check",
-    "is_count",
     "is_function",
     "is_mapping",
     "is_object",
@@ -47,11 +46,6 @@ def check(name: str, value: Any, is_right: bool, wanted: str) -> None:
 def is_span(value: Any, least: float = 0) -> bool:
     """Whether a value is a length of time in seconds."""
     return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value) and value >= least
-
-
-def is_count(value: Any) -> bool:
-    """Whether a value says how many."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def is_text(value: Any) -> bool:

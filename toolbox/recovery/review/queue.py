@@ -17,12 +17,12 @@ from toolbox.calls import Call, Held
 from toolbox.diagnostics import shorten
 from toolbox.errors import ReviewError, StoreError, ToolboxError
 from toolbox.recording import in_thread
+from toolbox.recovery.budget import is_count
 from toolbox.recovery.review.item import ReviewEvent, ReviewItem
 from toolbox.recovery.review.letters import DeadLetterFile, DeadLetters
 from toolbox.recovery.review.misuse import (
     buried,
     check,
-    is_count,
     is_function,
     is_mapping,
     is_object,
@@ -318,7 +318,7 @@ class ReviewQueue:
             StoreError: they cannot be read.
         """
         check("tool", tool, is_text(tool), "the name of a tool, or None")
-        check("limit", limit, limit is None or is_count(limit), "a number of items of at least 0, or None")
+        check("limit", limit, limit is None or is_count(limit, 0), "a number of items of at least 0, or None")
         wanted = None if state is None else member(ReviewState, state, "state of an item")
         running = None if run is None else member(RunState, run, "state of a run")
         return self._book.listed(wanted, running, tool, limit, is_open=is_open)
