@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, IntEnum, StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard, TypeVar
 
 __all__ = [
     "FOREIGN",
@@ -45,6 +45,8 @@ VALUE_SHOWN: Final = 80
 KEY_SHOWN: Final = 64
 _PLAIN_KEY: Final = re.compile(r"[^\W\d]\w*\Z")
 _INDEX: Final = re.compile(r"\[\d+\]")
+
+_T = TypeVar("_T")
 
 # A path is a linked pair (parent, key), so that the hot path builds one pair a level and flattens it only when something is reported.
 Path = tuple[Any, "str | int"] | None
@@ -199,7 +201,7 @@ def module_name(value: object) -> str:
     return str(_module_of(type(value)))
 
 
-def is_a(value: object, kinds: type | tuple[type, ...]) -> bool:
+def is_a(value: object, kinds: type[_T] | tuple[type[_T], ...]) -> TypeGuard[_T]:
     """What `isinstance` says without asking the value itself, whose attributes may be made up, or raise."""
     return issubclass(type(value), kinds)
 

@@ -471,9 +471,9 @@ def _fill_failed(
     started: bool,
 ) -> None:
     own = error if is_a(error, ToolboxError) else None
-    if not started or (isinstance(own, ToolboxError) and own.not_started):
+    if not started or (own is not None and own.not_started):
         record.invoked = None
-        fill_refused(record, tool, payload, own.report if report is None and isinstance(own, ToolboxError) else report)
+        fill_refused(record, tool, payload, own.report if report is None and own is not None else report)
     if refused is not None:
         _add_notes(record, refused)
     record.error = _text_of(raised)

@@ -59,7 +59,7 @@ def status_of(record: AuditRecord, error: BaseException, *, is_closed: bool = Fa
         return CallStatus.CANCELLED
     if record.invoked is not None:
         return CallStatus.TIMEOUT if is_a(error, ToolTimeout) else CallStatus.FAILED
-    if is_a(error, ToolboxError) and isinstance(error, ToolboxError) and error.record_status is not None:
+    if is_a(error, ToolboxError) and error.record_status is not None:
         return CallStatus(error.record_status)
     return CallStatus.REFUSED
 
